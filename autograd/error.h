@@ -1,0 +1,30 @@
+#pragma once
+// Errors are for people: one sentence that names the operation, the values and the rule.
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace reel {
+
+/// Everything that Reel refuses. what() is one line that can be shown to a user as it is.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The parts, streamed one after another: text("a is ", shape, "; need ", 3).
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+/// throw Error(text(parts...))
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(text(parts...));
+}
+
+}  // namespace reel

@@ -1,0 +1,88 @@
+#include "autograd/gradcheck.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "autograd/tape.h"
+
+namespace reel {
+namespace {
+
+/// Contiguous copies of the inputs that ask for gradients.
+std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> leaves;
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::f64) fail("gradcheck: an input is f32; differences need f64");
+    leaves.push_back(clone(input).requires_grad());
+  }
+  return leaves;
+}
+
+Tensor random_like(const Shape& shape, std::uint64_t seed) {
+  Generator generator(seed);
+  return randn(shape, DType::f64, generator);
+}
+
+}  // namespace
+
+GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, const GradcheckOptions& options) {
+  std::vector<Tensor> leaves = leaves_of(inputs);
+  Tensor cotangent;
+  std::vector<Tensor> gradients;
+  {
+    Tape tape;
+    const Tensor y = f(leaves);
+    cotangent = random_like(y.shape(), options.seed);
+    gradients = tape.gradients(sum(y * cotangent), leaves);
+  }
+  auto value = [&] { return sum(f(leaves) * cotangent).item(); };
+
+  GradcheckResult result;
+  for (std::size_t n = 0; n < leaves.size(); ++n) {
+    double* x = leaves[n].data<double>();
+    const std::vector<double> stated = gradients[n].to_vector();
+    bool all_zero = true;
+    for (std::size_t i = 0; i < stated.size(); ++i) {
+      const double before = x[i], h = options.step * std::max(1.0, std::abs(before));
+      x[i] = before + h;
+      const double above = value();
+      x[i] = before - h;
+      const double below = value();
+      x[i] = before;
+      const double measured = (above - below) / (2 * h), difference = std::abs(stated[i] - measured);
+      const double share = difference / (options.floor + options.relative * std::abs(measured));
+      all_zero = all_zero && stated[i] == 0 && std::abs(measured) <= options.floor;
+      if (!(share <= 1) && result.problem.empty()) {
+        result.problem = text("input ", n, " ", inputs[n].shape(), ", element ", i, ": the derivative says ", stated[i],
+                              ", differences say ", measured);
+      }
+      result.worst = share >= result.worst ? share : result.worst;
+    }
+    if (all_zero && !stated.empty() && result.problem.empty()) {
+      result.problem = text("input ", n, " ", inputs[n].shape(), ": the whole gradient is zero, so nothing was checked");
+    }
+  }
+  return result;
+}
+
+GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
+                              const GradcheckOptions& options) {
+  auto gradient = [&](const std::vector<Tensor>& x) {
+    // Within a check the tape is there already; for the plain values that differences are made of, it is made here.
+    std::optional<Tape> own;
+    Tape* tape = Tape::recording();
+    if (!tape) tape = &own.emplace();
+    const Tensor y = f(x);
+    const Tensor loss = sum(y * random_like(y.shape(), options.seed + 1));
+    std::vector<Tensor> flat;
+    for (const Tensor& dx : tape->gradients(loss, x, CreateGraph::yes)) flat.push_back(reshape(dx, {-1}));
+    return cat(flat, 0);
+  };
+  return gradcheck(gradient, inputs, options);
+}
+
+}  // namespace reel

@@ -1,0 +1,42 @@
+#pragma once
+// Gradient check: does the derivative that an operation states agree with the one that its values show?
+//
+// For y = f(x) and a random cotangent v, the tape's gradient of Σ v y is compared with central differences
+// (Σ v f(x + h) - Σ v f(x - h)) / 2h, in f64 and element by element:
+//
+//     CHECK(gradcheck([](const auto& x) { return tanh(x[0]) * x[1]; }, {a, b}));
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace reel {
+
+struct GradcheckOptions {
+  double step = 1e-6;       // h, for inputs of about 1
+  double relative = 1e-6;   // the difference may be this share of the gradient
+  double floor = 1e-7;      // or this much
+  std::uint64_t seed = 1;   // of the cotangent
+};
+
+/// What a check found; true in a condition if the gradients agree.
+struct GradcheckResult {
+  std::string problem;  // which element of which input, and both values; empty if there is none
+  double worst = 0;     // the largest difference, as a share of what was allowed
+  explicit operator bool() const { return problem.empty(); }
+};
+
+using Differentiable = std::function<Tensor(const std::vector<Tensor>& inputs)>;
+
+/// Checks the gradients of all inputs of f. They must be f64 and away from kinks; f must give the same result each
+/// time. A gradient that is zero in every element is a problem too: such a check would pass whatever f does.
+GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& options = {});
+
+/// The same for second derivatives: checks the gradients of Σ u df/dx, recorded with CreateGraph::yes.
+GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
+                              const GradcheckOptions& options = {});
+
+}  // namespace reel

@@ -1,0 +1,36 @@
+#include "autograd/ids.h"
+
+#include <numeric>
+#include <utility>
+
+#include "autograd/error.h"
+
+namespace reel {
+
+Ids::Ids(Shape shape, std::vector<std::int32_t> values)
+    : shape_(shape), values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {
+  if (reel::numel(shape_) != numel()) {
+    fail("Ids: ", numel(), " values do not fill the shape ", shape_, " of ", reel::numel(shape_));
+  }
+}
+
+Ids::Ids(std::vector<std::int32_t> values) : Ids(Shape{static_cast<int64_t>(values.size())}, values) {}
+
+Ids Ids::zeros(Shape shape) {
+  return Ids(shape, std::vector<std::int32_t>(static_cast<std::size_t>(reel::numel(shape))));
+}
+
+Ids Ids::arange(int64_t count) {
+  Ids ids = zeros({count});
+  std::iota(ids.values().begin(), ids.values().end(), 0);
+  return ids;
+}
+
+Ids Ids::view(Shape shape) const {
+  if (reel::numel(shape) != numel()) fail("Ids::view: ", shape_, " holds ", numel(), " values, ", shape, " does not");
+  Ids result = *this;
+  result.shape_ = shape;
+  return result;
+}
+
+}  // namespace reel

@@ -1,0 +1,44 @@
+#pragma once
+// Ids: a shaped, contiguous array of 32-bit integers for what is counted and never differentiated: token ids, labels,
+// positions, argmax results, and yes/no conditions (1 and 0). A type of its own, so that mixing up ids and values
+// does not compile.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "autograd/shape.h"
+
+namespace reel {
+
+class Ids {
+ public:
+  Ids() : Ids(Shape{0}, {}) {}
+  /// Takes `values` in row-major order. Throws unless there are numel(shape) of them.
+  Ids(Shape shape, std::vector<std::int32_t> values);
+  /// One axis.
+  explicit Ids(std::vector<std::int32_t> values);
+  static Ids zeros(Shape shape);
+  /// 0, 1, ..., count - 1
+  static Ids arange(int64_t count);
+
+  const Shape& shape() const { return shape_; }
+  int rank() const { return shape_.rank(); }
+  int64_t size(int axis) const { return shape_[normal_axis("Ids::size", axis, rank())]; }
+  int64_t numel() const { return static_cast<int64_t>(values_->size()); }
+
+  const std::int32_t* data() const { return values_->data(); }
+  std::int32_t* data() { return values_->data(); }
+  std::span<const std::int32_t> values() const { return *values_; }
+  std::span<std::int32_t> values() { return *values_; }
+
+  /// The same values under another shape. Copies of an Ids share their values, as tensors do.
+  Ids view(Shape shape) const;
+
+ private:
+  Shape shape_;
+  std::shared_ptr<std::vector<std::int32_t>> values_;
+};
+
+}  // namespace reel

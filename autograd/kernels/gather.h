@@ -1,0 +1,52 @@
+#pragma once
+// Moving rows and elements to where indices point, and adding them up there.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+/// out[n, :] = table[ids[n], :] for n < count rows of `width`.
+template <class T>
+void gather_rows(int64_t count, int64_t width, const T* table, const std::int32_t* ids, T* out) {
+  parallel_for(count, std::max<int64_t>(1, 16384 / std::max(width, int64_t{1})), [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) std::copy_n(table + ids[n] * width, width, out + n * width);
+  });
+}
+
+/// table[ids[n], :] += rows[n, :]. Threads share the columns, not the rows: two rows may have one id, and each sum
+/// keeps the order of n.
+template <class T>
+void scatter_add_rows(int64_t count, int64_t width, const T* rows, const std::int32_t* ids, T* table) {
+  const int64_t strips = (width + lanes<T> - 1) / lanes<T>;
+  parallel_for(strips, std::max<int64_t>(1, 8192 / std::max(count * lanes<T>, int64_t{1})),
+               [&](int64_t begin, int64_t end) {
+                 const int64_t first = begin * lanes<T>, last = std::min(width, end * lanes<T>);
+                 for (int64_t n = 0; n < count; ++n) {
+                   T* to = table + ids[n] * width;
+                   const T* from = rows + n * width;
+                   for (int64_t i = first; i < last; ++i) to[i] += from[i];
+                 }
+               });
+}
+
+/// out[o, i] = x[o, index[o, i], i] for x (outer, size, inner).
+template <class T>
+void gather(int64_t outer, int64_t size, int64_t inner, const T* x, const std::int32_t* index, T* out) {
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) out[o * inner + i] = x[(o * size + index[o * inner + i]) * inner + i];
+  }
+}
+
+/// out[o, index[o, i], i] = y[o, i] for out (outer, size, inner).
+template <class T>
+void scatter(int64_t outer, int64_t size, int64_t inner, const T* y, const std::int32_t* index, T* out) {
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) out[(o * size + index[o * inner + i]) * inner + i] = y[o * inner + i];
+  }
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,82 @@
+#pragma once
+// Elementwise loops: out = op(a, b, ...) for any shape, strides and operand types.
+//
+// The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. A row is worked off in blocks; an
+// operand that does not lie densely in it (a broadcast one, a transposed one, one of integers) is first gathered into
+// a buffer that stays in the first cache, so that there is one inner loop whatever the strides. The last vector of a
+// row is a partial one through the same operation: a value does not depend on where in the row it stands.
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "autograd/kernels/nest.h"
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+/// One input: its first element and its strides along the axes of the result.
+template <class T>
+struct Operand {
+  const T* data;
+  Sizes strides;
+};
+
+namespace detail {
+
+constexpr int64_t block_length = 1024;         // elements: a few buffers of it fit the first cache
+constexpr int64_t elements_per_chunk = 16384;  // less work is not worth a second thread
+
+/// `n` elements as a dense array of T: the operand itself where it is one, else gathered into `buffer`.
+template <class T, class In>
+const T* dense(const In* in, int64_t stride, int64_t n, T* buffer) {
+  if constexpr (std::is_same_v<T, In>) {
+    if (stride == 1) return in;
+  }
+  if (stride == 0) {
+    std::fill_n(buffer, n, static_cast<T>(*in));
+  } else {
+    for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<T>(in[i * stride]);
+  }
+  return buffer;
+}
+
+template <class T, class Op, class... In>
+void map_dense(T* out, int64_t n, const Op& op, const In*... in) {
+  int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) store(out + i, Vec<T>(op(load(in + i)...)));
+  if (i < n) store_n(out + i, Vec<T>(op(load_n(in + i, n - i)...)), n - i);
+}
+
+}  // namespace detail
+
+/// out[i] = op(in[i]...) for every index i of `sizes`; `out` is contiguous. Operands of another type are converted.
+/// `out` may be one of the operands if that one is contiguous too.
+template <class T, class Op, class... In>
+void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in) {
+  constexpr std::size_t operands = 1 + sizeof...(In);
+  const Nest<operands> nest(sizes, {out_strides, in.strides...});
+  const int64_t n = nest.row_length();
+  const int64_t blocks_per_row = (n + detail::block_length - 1) / detail::block_length;
+  const int64_t block = std::min(n, detail::block_length);
+  if (n == 0) return;
+
+  parallel_for(nest.rows() * blocks_per_row, std::max<int64_t>(1, detail::elements_per_chunk / block),
+               [&](int64_t begin, int64_t end) {
+                 T buffers[sizeof...(In)][detail::block_length];
+                 for (int64_t unit = begin; unit < end; ++unit) {
+                   const auto offset = nest.offsets(unit / blocks_per_row);
+                   const int64_t start = unit % blocks_per_row * detail::block_length;
+                   const int64_t count = std::min(n - start, detail::block_length);
+                   [&]<std::size_t... k>(std::index_sequence<k...>) {
+                     detail::map_dense<T>(out + offset[0] + start, count, op,
+                                          detail::dense<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
+                                                           nest.row_stride(k + 1), count, buffers[k])...);
+                   }
+                   (std::index_sequence_for<In...>{});
+                 }
+               });
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,56 @@
+#pragma once
+// Loops that run on several cores, and give the same bits on any number of them.
+//
+// A loop over `count` items is cut into chunks of `grain` items; where it is cut depends on these two numbers alone.
+// Which thread works a chunk off does not matter, as long as chunks write to different places. Choose the grain such
+// that a chunk is worth some ten microseconds: small loops then are one chunk, which stays on the calling thread.
+//
+//     parallel_for(rows, 64, [&](int64_t begin, int64_t end) {
+//       for (int64_t row = begin; row < end; ++row) softmax(x + row * n, n);
+//     });
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+namespace reel::kernels {
+
+using std::int64_t;
+
+/// How many threads share a loop, the calling one among them. At first as many as the environment variable
+/// REEL_THREADS says, or else as there are cores that this process may use.
+int threads();
+
+/// From 1 to 1024; throws std::invalid_argument outside, std::logic_error from within a parallel_for.
+void set_threads(int count);
+
+namespace detail {
+
+/// Calls body(context, begin, end) for every chunk.
+using LoopBody = void (*)(const void* context, int64_t begin, int64_t end);
+void run_chunks(int64_t count, int64_t grain, LoopBody body, const void* context);
+
+inline thread_local bool flushes_denormals = false;
+void start_flushing_denormals();
+
+}  // namespace detail
+
+/// Calls body(begin, end) for [0, grain), [grain, 2 grain), ... up to count, on several threads at once and in no
+/// particular order. One chunk, one thread or a loop within a parallel loop: on the calling thread, in order. An
+/// exception ends the loop early and is thrown on; of several, one. Denormals are flushed wherever the body runs,
+/// and stay flushed on the calling thread.
+template <class Body>
+void parallel_for(int64_t count, int64_t grain, const Body& body) {
+  if (!detail::flushes_denormals) detail::start_flushing_denormals();
+  if (count <= 0) return;
+  if (count <= grain) {
+    body(int64_t{0}, count);
+    return;
+  }
+  detail::LoopBody call = [](const void* context, int64_t begin, int64_t end) {
+    (*static_cast<const Body*>(context))(begin, end);
+  };
+  detail::run_chunks(count, std::max<int64_t>(grain, 1), call, std::addressof(body));
+}
+
+}  // namespace reel::kernels

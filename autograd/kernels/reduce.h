@@ -1,0 +1,111 @@
+#pragma once
+// Sums and maxima along one axis of a contiguous array seen as (outer, count, inner):
+// out[o, i] = sum over c of x[o, c, i].
+//
+// The order of a sum depends on these three sizes alone. Long sums go through two levels of accumulators, a run of
+// `run_length` terms at a time, so that the rounding error grows with the number of runs and not of terms.
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+namespace detail {
+
+constexpr int64_t run_length = 512;
+
+/// The sum of n adjacent numbers.
+template <class T>
+T sum_row(const T* x, int64_t n) {
+  constexpr int64_t step = 4 * lanes<T>;  // four chains of additions hide their latency
+  T total = 0;
+  for (int64_t start = 0; start < n; start += run_length * lanes<T>) {
+    const int64_t end = std::min(n, start + run_length * lanes<T>);
+    Vec<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
+    int64_t i = start;
+    for (; i + step <= end; i += step) {
+      s0 += load(x + i);
+      s1 += load(x + i + lanes<T>);
+      s2 += load(x + i + 2 * lanes<T>);
+      s3 += load(x + i + 3 * lanes<T>);
+    }
+    for (; i < end; i += lanes<T>) s0 += load_n(x + i, std::min(end - i, lanes<T>));
+    total += reduce_add(Vec<T>((s0 + s1) + (s2 + s3)));
+  }
+  return total;
+}
+
+/// The sums of up to one vector of adjacent columns of a matrix with `count` rows, `row` elements apart.
+template <class T>
+Vec<T> sum_columns(const T* x, int64_t count, int64_t row, int64_t columns) {
+  Vec<T> total(T(0));
+  for (int64_t start = 0; start < count; start += run_length) {
+    const int64_t end = std::min(count, start + run_length);
+    Vec<T> run(T(0));
+    if (columns == lanes<T>) {
+      for (int64_t c = start; c < end; ++c) run += load(x + c * row);
+    } else {
+      for (int64_t c = start; c < end; ++c) run += load_n(x + c * row, columns);
+    }
+    total += run;
+  }
+  return total;
+}
+
+}  // namespace detail
+
+template <class T>
+void sum(int64_t outer, int64_t count, int64_t inner, const T* x, T* out) {
+  constexpr int64_t elements_per_chunk = 16384;
+  if (inner == 1 && outer == 1) {  // one number: threads sum pieces of fixed size, whose sums are added in order
+    const int64_t pieces = (count + elements_per_chunk - 1) / elements_per_chunk;
+    std::vector<T> partial(static_cast<std::size_t>(pieces));
+    parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t start = p * elements_per_chunk;
+        partial[static_cast<std::size_t>(p)] = detail::sum_row(x + start, std::min(elements_per_chunk, count - start));
+      }
+    });
+    *out = detail::sum_row(partial.data(), pieces);
+  } else if (inner == 1) {
+    const int64_t rows_per_chunk = std::max<int64_t>(1, elements_per_chunk / std::max<int64_t>(count, 1));
+    parallel_for(outer, rows_per_chunk, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) out[o] = detail::sum_row(x + o * count, count);
+    });
+  } else {
+    const int64_t strips = (inner + lanes<T> - 1) / lanes<T>;  // of one vector's width
+    const int64_t strips_per_chunk = std::max<int64_t>(1, elements_per_chunk / std::max(count * lanes<T>, int64_t{1}));
+    parallel_for(outer * strips, strips_per_chunk, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        const int64_t o = unit / strips, i = unit % strips * lanes<T>;
+        const int64_t columns = std::min(lanes<T>, inner - i);
+        store_n(out + o * inner + i, detail::sum_columns(x + o * count * inner + i, count, inner, columns), columns);
+      }
+    });
+  }
+}
+
+/// Where the largest of `count` numbers lies, the first of equal ones; a NaN counts as the largest, as in PyTorch.
+template <class T>
+void argmax(int64_t outer, int64_t count, int64_t inner, const T* x, std::int32_t* out) {
+  parallel_for(outer, std::max<int64_t>(1, 16384 / std::max(count * inner, int64_t{1})),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t o = begin; o < end; ++o) {
+                   for (int64_t i = 0; i < inner; ++i) {
+                     const T* first = x + o * count * inner + i;
+                     int64_t best = 0;
+                     for (int64_t c = 1; c < count; ++c) {
+                       const T value = first[c * inner], record = first[best * inner];
+                       if (value > record || (value != value && record == record)) best = c;
+                     }
+                     out[o * inner + i] = static_cast<std::int32_t>(best);
+                   }
+                 }
+               });
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,313 @@
+#pragma once
+// The vocabulary in which kernels are written: a vector of the target's full width and what one can do with it.
+//
+// This is the only file that includes xsimd. It names the few things that kernels need, makes xsimd 8.1 to 14 agree
+// with each other, and repairs the spots where a function leaves the accuracy promised here: a few units in the last
+// place of f32 and f64 (erf in f64: 1e-14 relative), with the limits of the C library at 0, infinity and NaN.
+//
+// A kernel walks over memory in whole vectors and ends with one partial vector:
+//
+//     int64_t i = 0;
+//     for (; i + lanes<T> <= n; i += lanes<T>) store(y + i, exp(load(x + i)));
+//     store_n(y + i, exp(load_n(x + i, n - i)), n - i);
+
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns of its own AVX-512 header, whose "undefined" vectors are initialized with themselves.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <type_traits>
+#include <utility>
+
+namespace reel::kernels {
+
+using std::int64_t;
+
+template <class T>
+using Vec = xsimd::batch<T>;
+
+/// What a comparison of two vectors gives: true or false in each lane.
+template <class T>
+using Mask = xsimd::batch_bool<T>;
+
+template <class T>
+inline constexpr int64_t lanes = static_cast<int64_t>(Vec<T>::size);
+
+/// How many vectors the processor holds at once; what a register tile is laid out for.
+inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 ? 32 : 16;
+
+/// Whether load_n and store_n are as fast as load and store.
+inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
+
+/// Bytes: a cache line, and no vector is wider.
+inline constexpr std::size_t vector_alignment = 64;
+
+// ---- memory; no alignment is asked for ----
+
+template <class T>
+Vec<T> splat(T x) {
+  return Vec<T>(x);
+}
+
+template <class T>
+Vec<T> load(const T* from) {
+  return Vec<T>::load_unaligned(from);
+}
+
+template <class T>
+void store(T* to, const Vec<T>& x) {
+  x.store_unaligned(to);
+}
+
+#if XSIMD_WITH_AVX512F
+// The machine loads and stores under a mask, and touches no memory where the mask is false.
+namespace detail {
+inline __m512 load_masked(const float* from, __mmask16 mask, __m512 fill) {
+  return _mm512_mask_loadu_ps(fill, mask, from);
+}
+inline __m512d load_masked(const double* from, __mmask8 mask, __m512d fill) {
+  return _mm512_mask_loadu_pd(fill, mask, from);
+}
+inline void store_masked(float* to, __mmask16 mask, __m512 x) { _mm512_mask_storeu_ps(to, mask, x); }
+inline void store_masked(double* to, __mmask8 mask, __m512d x) { _mm512_mask_storeu_pd(to, mask, x); }
+
+template <class T>
+auto first_lanes(int64_t n) {
+  return static_cast<typename Mask<T>::register_type>((1u << n) - 1u);
+}
+}  // namespace detail
+
+/// The first n values, 0 <= n <= lanes; `fill` in the other lanes.
+template <class T>
+Vec<T> load_n(const T* from, int64_t n, std::type_identity_t<T> fill = 0) {
+  return detail::load_masked(from, detail::first_lanes<T>(n), splat<T>(fill));
+}
+
+/// Writes the first n lanes, 0 <= n <= lanes.
+template <class T>
+void store_n(T* to, const Vec<T>& x, int64_t n) {
+  detail::store_masked(to, detail::first_lanes<T>(n), x);
+}
+#else
+/// The first n values, 0 <= n <= lanes; `fill` in the other lanes.
+template <class T>
+Vec<T> load_n(const T* from, int64_t n, std::type_identity_t<T> fill = 0) {
+  alignas(vector_alignment) T buffer[lanes<T>];
+  for (int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? from[i] : fill;
+  return Vec<T>::load_aligned(buffer);
+}
+
+/// Writes the first n lanes, 0 <= n <= lanes.
+template <class T>
+void store_n(T* to, const Vec<T>& x, int64_t n) {
+  alignas(vector_alignment) T buffer[lanes<T>];
+  x.store_aligned(buffer);
+  for (int64_t i = 0; i < n; ++i) to[i] = buffer[i];
+}
+#endif
+
+// ---- arithmetic and choice; + - * / and comparisons are the vector's own operators ----
+
+/// a b + c, rounded once where the machine can
+template <class T>
+Vec<T> fma(const Vec<T>& a, const Vec<T>& b, const Vec<T>& c) {
+#if XSIMD_WITH_AVX512F && XSIMD_VERSION_MAJOR < 9
+  // xsimd 8 has no AVX-512 form and would multiply, then add.
+  if constexpr (std::is_same_v<T, float>) {
+    return _mm512_fmadd_ps(a, b, c);
+  } else {
+    return _mm512_fmadd_pd(a, b, c);
+  }
+#else
+  return xsimd::fma(a, b, c);
+#endif
+}
+
+/// a > b ? a : b. A NaN in b stays; what becomes of one in a depends on the machine.
+template <class T>
+Vec<T> max(const Vec<T>& a, const Vec<T>& b) {
+#if XSIMD_VERSION_MAJOR < 14
+  return xsimd::max(a, b);
+#else
+  return xsimd::max(b, a);  // since 14, a NaN in the first operand stays
+#endif
+}
+
+/// a < b ? a : b. A NaN in b stays; what becomes of one in a depends on the machine.
+template <class T>
+Vec<T> min(const Vec<T>& a, const Vec<T>& b) {
+#if XSIMD_VERSION_MAJOR < 14
+  return xsimd::min(a, b);
+#else
+  return xsimd::min(b, a);
+#endif
+}
+
+/// condition ? a : b, lane by lane
+template <class T>
+Vec<T> select(const Mask<T>& condition, const Vec<T>& a, const Vec<T>& b) {
+  return xsimd::select(condition, a, b);
+}
+
+template <class T>
+bool any(const Mask<T>& mask) {
+  return xsimd::any(mask);
+}
+
+/// Not x != x: before xsimd 9 that is false for NaN.
+template <class T>
+Mask<T> is_nan(const Vec<T>& x) {
+  return xsimd::isnan(x);
+}
+
+template <class T>
+Vec<T> abs(const Vec<T>& x) {
+  return xsimd::abs(x);
+}
+
+template <class T>
+Vec<T> sqrt(const Vec<T>& x) {
+  return xsimd::sqrt(x);
+}
+
+// ---- transposition ----
+
+namespace detail {
+/// Swaps the upper-right with the lower-left quarter in every square of 2 `Half` x 2 `Half` elements.
+template <int64_t Half, class T, int64_t... Lane>
+void swap_quarters(Vec<T> (&rows)[lanes<T>], std::integer_sequence<int64_t, Lane...>) {
+  using Register = typename Vec<T>::register_type;
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < lanes<T>; ++i) {
+    if (i & Half) continue;
+    const Register upper = rows[i], lower = rows[i + Half];
+    rows[i] = Vec<T>(Register(__builtin_shufflevector(upper, lower, (Lane & Half ? lanes<T> + Lane - Half : Lane)...)));
+    rows[i + Half] =
+        Vec<T>(Register(__builtin_shufflevector(upper, lower, (Lane & Half ? lanes<T> + Lane : Lane + Half)...)));
+  }
+}
+}  // namespace detail
+
+/// The transpose of a square whose rows are vectors: first its quarters change places, then theirs, and so on.
+template <class T>
+void transpose(Vec<T> (&rows)[lanes<T>]) {
+  constexpr auto all_lanes = std::make_integer_sequence<int64_t, lanes<T>>();
+  if constexpr (lanes<T> >= 16) detail::swap_quarters<8>(rows, all_lanes);
+  if constexpr (lanes<T> >= 8) detail::swap_quarters<4>(rows, all_lanes);
+  if constexpr (lanes<T> >= 4) detail::swap_quarters<2>(rows, all_lanes);
+  detail::swap_quarters<1>(rows, all_lanes);
+}
+
+// ---- reductions of one vector, always in the same order ----
+
+namespace detail {
+/// Folds the upper half onto the lower one until one value is left; compilers turn this into shuffles.
+template <class T, class Combine>
+T fold(const Vec<T>& x, Combine combine) {
+  alignas(vector_alignment) T buffer[lanes<T>];
+  x.store_aligned(buffer);
+#pragma GCC unroll 4
+  for (int64_t half = lanes<T> / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < half; ++i) buffer[i] = combine(buffer[i], buffer[i + half]);
+  }
+  return buffer[0];
+}
+}  // namespace detail
+
+template <class T>
+T reduce_add(const Vec<T>& x) {
+  return detail::fold(x, [](T a, T b) { return a + b; });
+}
+
+/// The largest lane; NaN in some lane gives no promise.
+template <class T>
+T reduce_max(const Vec<T>& x) {
+  return detail::fold(x, [](T a, T b) { return a > b ? a : b; });
+}
+
+// ---- functions ----
+
+template <class T>
+Vec<T> exp(const Vec<T>& x) {
+  // xsimd calls everything above this infinite, although e^x overflows only 0.35 (f32) or 0.7 (f64) later.
+  constexpr T last = std::is_same_v<T, float> ? T(88) : T(709);
+  Vec<T> y = xsimd::exp(x);
+  auto late = x > splat(last);
+  if (any(late)) y = select(late, xsimd::exp(x - splat(T(1))) * splat(std::numbers::e_v<T>), y);
+  return y;
+}
+
+template <class T>
+Vec<T> log(const Vec<T>& x) {
+  return xsimd::log(x);
+}
+
+template <class T>
+Vec<T> sin(const Vec<T>& x) {
+  return xsimd::sin(x);
+}
+
+template <class T>
+Vec<T> cos(const Vec<T>& x) {
+  return xsimd::cos(x);
+}
+
+template <class T>
+Vec<T> tanh(const Vec<T>& x) {
+  return xsimd::tanh(x);
+}
+
+template <class T>
+Vec<T> erf(const Vec<T>& x) {
+  // From 6 on erf is 1 in both types; xsimd squares larger arguments to infinity and returns NaN.
+  return xsimd::erf(max(splat(T(-6)), min(splat(T(6)), x)));
+}
+
+/// Lane by lane: exp(y log x) would lose up to 7 bits, and negative bases.
+template <class T>
+Vec<T> pow(const Vec<T>& x, const Vec<T>& y) {
+  alignas(vector_alignment) T base[lanes<T>], exponent[lanes<T>];
+  x.store_aligned(base);
+  y.store_aligned(exponent);
+  for (int64_t i = 0; i < lanes<T>; ++i) base[i] = std::pow(base[i], exponent[i]);
+  return Vec<T>::load_aligned(base);
+}
+
+// ---- the machine ----
+
+/// From here on the calling thread reads and writes denormal numbers as 0: they are worth nothing in training, and
+/// each can cost a hundred cycles.
+inline void flush_denormals() {
+#if XSIMD_WITH_SSE2
+  constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+  _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+#elif XSIMD_WITH_NEON64
+  constexpr std::uint64_t flush_to_zero = std::uint64_t{1} << 24;
+  std::uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  asm volatile("msr fpcr, %0" : : "r"(control | flush_to_zero));
+#endif
+}
+
+/// What a thread does while it waits for another one in a loop: leaves the core's resources to its neighbour.
+inline void pause() {
+#if XSIMD_WITH_SSE2
+  _mm_pause();
+#elif XSIMD_WITH_NEON64
+  asm volatile("isb");
+#endif
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,167 @@
+#pragma once
+// The catalogue: every differentiable operation, one line each.
+//
+// All take any strides and broadcast as NumPy does; a negative axis counts from the end. Results are new contiguous
+// tensors, except for views, which share memory. Both inputs of an operation must have one dtype. Derivatives stand
+// with the definitions in ops/*.cpp; the test suite reads this file and fails for an operation that has no gradient
+// check.
+
+#include <vector>
+
+#include "autograd/ids.h"
+#include "autograd/random.h"
+#include "autograd/tensor.h"
+
+namespace reel {
+
+enum class KeepDim { no, yes };
+
+// ---- arithmetic (ops/arithmetic.cpp) ----
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor neg(const Tensor& x);
+Tensor pow(const Tensor& x, double exponent);
+Tensor pow(const Tensor& a, const Tensor& b);
+/// Where a = b, each gets half of the gradient.
+Tensor maximum(const Tensor& a, const Tensor& b);
+
+// ---- functions of one number (ops/functions.cpp) ----
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor abs(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor erf(const Tensor& x);
+Tensor relu(const Tensor& x);
+/// x Φ(x), Φ the normal distribution function. Hendrycks, Gimpel: "Gaussian error linear units" (2016).
+Tensor gelu(const Tensor& x);
+/// The approximation of gelu by tanh, as in GPT-2.
+Tensor gelu_tanh(const Tensor& x);
+Tensor silu(const Tensor& x);
+
+// ---- choices (ops/choices.cpp) ----
+/// condition ? a : b; `condition` holds 1 and 0.
+Tensor where(const Ids& condition, const Tensor& a, const Tensor& b);
+/// `value` where the mask is 1, x elsewhere.
+Tensor masked_fill(const Tensor& x, const Ids& mask, double value);
+/// y where x > 0, else 0. No gradient flows to x.
+Tensor where_positive(const Tensor& x, const Tensor& y);
+/// x on and above the `diagonal` of the last two axes, 0 elsewhere; 0 is the main one, 1 the one above.
+Tensor triu(const Tensor& x, int64_t diagonal = 0);
+/// x on and below the `diagonal`.
+Tensor tril(const Tensor& x, int64_t diagonal = 0);
+
+// ---- reductions (ops/reductions.cpp) ----
+Tensor sum(const Tensor& x);
+Tensor sum(const Tensor& x, const std::vector<int>& axes, KeepDim keep = KeepDim::no);
+Tensor mean(const Tensor& x);
+Tensor mean(const Tensor& x, const std::vector<int>& axes, KeepDim keep = KeepDim::no);
+/// The sum of squared deviations over count - correction.
+Tensor var(const Tensor& x, const std::vector<int>& axes, int correction = 1, KeepDim keep = KeepDim::no);
+
+/// The largest along an axis, and where it is: the first of equal ones, which alone gets the gradient.
+struct Max {
+  Tensor values;
+  Ids indices;
+};
+Max max(const Tensor& x, int axis);
+
+// ---- products (ops/products.cpp) ----
+/// (..., M, K) x (..., K, N) -> (..., M, N); leading axes broadcast. A vector (K) stands for a row on the left and a
+/// column on the right, and its axis is dropped from the result.
+Tensor matmul(const Tensor& a, const Tensor& b);
+/// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),
+/// T' = (T + 2 padding - dilation (K - 1) - 1) / stride + 1
+struct Conv1dOptions {
+  int64_t stride = 1;
+  int64_t padding = 0;
+  int64_t dilation = 1;
+};
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
+
+// ---- views (ops/views.cpp) ----
+/// Shares memory. One size may be -1. Throws where the strides do not allow it; reshape copies there.
+Tensor view(const Tensor& x, const Shape& shape);
+Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor permute(const Tensor& x, const std::vector<int>& axes);
+Tensor transpose(const Tensor& x, int axis, int other);
+/// Elements start, start + step, ... before `end`; negative ones count from the end, and both are clamped.
+Tensor slice(const Tensor& x, int axis, int64_t start, int64_t end, int64_t step = 1);
+/// One index of an axis, which disappears.
+Tensor select(const Tensor& x, int axis, int64_t index);
+/// Repeats axes of size 1 without copying; -1 keeps a size.
+Tensor expand(const Tensor& x, const Shape& shape);
+Tensor squeeze(const Tensor& x, int axis);
+Tensor unsqueeze(const Tensor& x, int axis);
+/// x itself if its elements lie in row-major order, else a copy that does.
+Tensor contiguous(const Tensor& x);
+
+// ---- gathering and joining (ops/gathering.cpp) ----
+Tensor cat(const std::vector<Tensor>& parts, int axis);
+Tensor stack(const std::vector<Tensor>& parts, int axis);
+/// Pieces of `length` along an axis, the last perhaps shorter. Views.
+std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
+/// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice turned round.
+Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);
+/// One element along an axis for each place of the others: index has x's shape without that axis.
+Tensor gather(const Tensor& x, int axis, const Ids& index);
+/// Zeros but for y at `index`, along a new axis of `size`: gather turned round.
+Tensor scatter(const Tensor& y, int axis, const Ids& index, int64_t size);
+/// Row ids[...] of table (V, D) -> (..., D)
+Tensor embedding(const Tensor& table, const Ids& ids);
+/// Rows y (..., D) added up into zeros (V, D) at ids (...): embedding turned round.
+Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows);
+
+// ---- probabilities (ops/probabilities.cpp) ----
+/// A row of nothing but -inf becomes zeros (PyTorch: NaN): whoever may look at nothing sees nothing.
+Tensor softmax(const Tensor& x, int axis);
+Tensor log_softmax(const Tensor& x, int axis);
+
+struct LossOptions {
+  std::int32_t ignore_index = -100;  // targets that do not count
+  double label_smoothing = 0;        // the share of the target that is spread evenly over all classes
+};
+/// Mean over the counted targets of -log_probs[target]; log_probs (..., classes), targets (...). 0 if none counts.
+Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options = {});
+/// nll_loss(log_softmax(logits), targets)
+Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions& options = {});
+
+// ---- layers' inner parts ----
+/// (x - mean) / sqrt(var + epsilon) weight + bias over the last axis; weight and bias (D), or both undefined.
+/// Ba, Kiros, Hinton: "Layer normalization" (2016). (ops/layer_norm.cpp)
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
+/// Zeroes each element with probability p and divides the others by 1 - p. Srivastava et al.: "Dropout" (2014).
+/// Which ones depends on the generator alone. (ops/dropout.cpp)
+Tensor dropout(const Tensor& x, double p, Generator& generator = default_generator());
+
+// ---- not differentiable ----
+Ids argmax(const Tensor& x, int axis);
+/// 1 where a > b, or a = b; 0 elsewhere.
+Ids greater(const Tensor& a, const Tensor& b);
+Ids equal(const Tensor& a, const Tensor& b);
+/// x += y, outside any tape; x contiguous.
+void add_in_place(Tensor& x, const Tensor& y);
+
+// ---- as operators ----
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+Tensor operator+(const Tensor& a, double b);
+Tensor operator-(const Tensor& a, double b);
+Tensor operator*(const Tensor& a, double b);
+Tensor operator/(const Tensor& a, double b);
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
+
+}  // namespace reel

@@ -1,0 +1,112 @@
+#include <functional>
+
+#include "autograd/creation.h"
+#include "autograd/ops.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/tape.h"
+
+namespace reel {
+
+using kernels::select;
+using kernels::splat;
+
+/// c = a + b          da = dc          db = dc
+Tensor add(const Tensor& a, const Tensor& b) {
+  Tensor c = map("add", std::plus{}, a, b);
+  return record("add", {a, b}, c, [](const Tensor& dc, Grads& grads) {
+    grads.add(0, dc);
+    grads.add(1, dc);
+  });
+}
+
+/// c = a - b          da = dc          db = -dc
+Tensor sub(const Tensor& a, const Tensor& b) {
+  Tensor c = map("sub", std::minus{}, a, b);
+  return record("sub", {a, b}, c, [](const Tensor& dc, Grads& grads) {
+    grads.add(0, dc);
+    if (grads.needs(1)) grads.add(1, neg(dc));
+  });
+}
+
+/// c = a b            da = dc b        db = dc a
+Tensor mul(const Tensor& a, const Tensor& b) {
+  Tensor c = map("mul", std::multiplies{}, a, b);
+  return record("mul", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+    if (grads.needs(0)) grads.add(0, dc * b);
+    if (grads.needs(1)) grads.add(1, dc * a);
+  });
+}
+
+/// c = a / b          da = dc / b      db = -dc c / b
+Tensor div(const Tensor& a, const Tensor& b) {
+  Tensor c = map("div", std::divides{}, a, b);
+  return record("div", {a, b}, c, [b, c](const Tensor& dc, Grads& grads) {
+    if (grads.needs(0)) grads.add(0, dc / b);
+    if (grads.needs(1)) grads.add(1, -(dc * c / b));
+  });
+}
+
+/// y = -x             dx = -dy
+Tensor neg(const Tensor& x) {
+  Tensor y = map("neg", std::negate{}, x);
+  return record("neg", {x}, y, [](const Tensor& dy, Grads& grads) { grads.add(0, -dy); });
+}
+
+/// y = x^p            dx = dy p x^(p - 1), which is 0 for p = 0, at x = 0 too
+Tensor pow(const Tensor& x, double exponent) {
+  auto power = [exponent](auto v) {
+    using T = typename decltype(v)::value_type;
+    if (exponent == 1) return v;
+    if (exponent == 2) return v * v;
+    return kernels::pow(v, splat(static_cast<T>(exponent)));
+  };
+  return record("pow", {x}, map("pow", power, x), [x, exponent](const Tensor& dy, Grads& grads) {
+    grads.add(0, exponent == 0 ? dy * 0.0 : dy * pow(x, exponent - 1) * exponent);
+  });
+}
+
+/// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at c = 0
+Tensor pow(const Tensor& a, const Tensor& b) {
+  Tensor c = map("pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
+  return record("pow", {a, b}, c, [a, b, c](const Tensor& dc, Grads& grads) {
+    const Tensor zero = scalar(0, c.dtype());
+    if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
+    if (grads.needs(1)) grads.add(1, dc * where(equal(c, zero), zero, c * log(a)));
+  });
+}
+
+/// c = max(a, b)      da = dc where a > b, dc / 2 where a = b
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  // A NaN in either operand stays.
+  Tensor c = map("maximum", [](auto u, auto v) { return select(u != u, u, select(u > v, u, v)); }, a, b);
+  return record("maximum", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+    auto share = [](auto u, auto v) {
+      using T = typename decltype(u)::value_type;
+      return select(u > v, splat(T(1)), select(u == v, splat(T(0.5)), splat(T(0))));
+    };
+    if (grads.needs(0)) grads.add(0, dc * map("maximum", share, a, b));
+    if (grads.needs(1)) grads.add(1, dc * map("maximum", share, b, a));
+  });
+}
+
+void add_in_place(Tensor& x, const Tensor& y) {
+  if (!x.is_contiguous()) fail("add_in_place: x ", x.shape(), " is not contiguous; add into a copy of it");
+  if (!broadcasts_to(y.shape(), x.shape())) fail("add_in_place: y ", y.shape(), " does not broadcast to x ", x.shape());
+  check_same_dtype("add_in_place", x, y);
+  with_type(x.dtype(), [&]<class T>(T) {
+    const Strides strides = broadcast_strides(y.shape(), y.strides(), x.shape());
+    kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{},
+                 kernels::Operand<T>{x.data<T>(), x.strides()}, kernels::Operand<T>{y.data<T>(), strides});
+  });
+}
+
+Tensor operator+(const Tensor& a, double b) { return add(a, scalar(b, a.dtype())); }
+Tensor operator-(const Tensor& a, double b) { return sub(a, scalar(b, a.dtype())); }
+Tensor operator*(const Tensor& a, double b) { return mul(a, scalar(b, a.dtype())); }
+Tensor operator/(const Tensor& a, double b) { return div(a, scalar(b, a.dtype())); }
+Tensor operator+(double a, const Tensor& b) { return add(scalar(a, b.dtype()), b); }
+Tensor operator-(double a, const Tensor& b) { return sub(scalar(a, b.dtype()), b); }
+Tensor operator*(double a, const Tensor& b) { return mul(scalar(a, b.dtype()), b); }
+Tensor operator/(double a, const Tensor& b) { return div(scalar(a, b.dtype()), b); }
+
+}  // namespace reel

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <functional>
+
+#include "autograd/creation.h"
+#include "autograd/ops.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/tape.h"
+
+namespace reel {
+
+using kernels::select;
+using kernels::splat;
+
+namespace {
+
+/// 1 where test(a, b), 0 elsewhere.
+template <class Test>
+Ids compare(const char* operation, const Tensor& a, const Tensor& b, Test test) {
+  auto one_or_zero = [test](auto u, auto v) {
+    using T = typename decltype(u)::value_type;
+    return select(test(u, v), splat(T(1)), splat(T(0)));
+  };
+  const Tensor truth = map(operation, one_or_zero, a, b);
+  Ids result = Ids::zeros(truth.shape());
+  with_type(truth.dtype(), [&]<class T>(T) {
+    std::transform(truth.data<T>(), truth.data<T>() + truth.numel(), result.data(),
+                   [](T value) { return static_cast<std::int32_t>(value); });
+  });
+  return result;
+}
+
+/// 1 on and below a diagonal of the last two axes of `shape`.
+Ids lower_triangle(const char* operation, const Shape& shape, int64_t diagonal) {
+  if (shape.rank() < 2) fail(operation, ": need at least two axes, x is ", shape);
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  Ids result = Ids::zeros({rows, columns});
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < std::min(columns, i + diagonal + 1); ++j) result.data()[i * columns + j] = 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+Ids greater(const Tensor& a, const Tensor& b) { return compare("greater", a, b, std::greater{}); }
+
+Ids equal(const Tensor& a, const Tensor& b) { return compare("equal", a, b, std::equal_to{}); }
+
+/// c = condition ? a : b          da = condition ? dc : 0          db = condition ? 0 : dc
+Tensor where(const Ids& condition, const Tensor& a, const Tensor& b) {
+  check_same_dtype("where", a, b);
+  Tensor c(broadcast("where", condition.shape(), broadcast("where", a.shape(), b.shape())), a.dtype());
+  with_type(c.dtype(), [&]<class T>(T) {
+    const Strides of_a = broadcast_strides(a.shape(), a.strides(), c.shape());
+    const Strides of_b = broadcast_strides(b.shape(), b.strides(), c.shape());
+    const Strides of_condition =
+        broadcast_strides(condition.shape(), contiguous_strides(condition.shape()), c.shape());
+    auto choose = [](auto test, auto u, auto v) { return select(test != splat(T(0)), u, v); };
+    kernels::map(c.shape(), c.data<T>(), c.strides(), choose,
+                 kernels::Operand<std::int32_t>{condition.data(), of_condition},
+                 kernels::Operand<T>{a.data<T>(), of_a}, kernels::Operand<T>{b.data<T>(), of_b});
+  });
+  return record("where", {a, b}, c, [condition](const Tensor& dc, Grads& grads) {
+    const Tensor zero = scalar(0, dc.dtype());
+    if (grads.needs(0)) grads.add(0, where(condition, dc, zero));
+    if (grads.needs(1)) grads.add(1, where(condition, zero, dc));
+  });
+}
+
+Tensor masked_fill(const Tensor& x, const Ids& mask, double value) {
+  if (!broadcasts_to(mask.shape(), x.shape())) {
+    fail("masked_fill: the mask ", mask.shape(), " does not broadcast to x ", x.shape());
+  }
+  return where(mask, scalar(value, x.dtype()), x);
+}
+
+/// z = x > 0 ? y : 0          dy = x > 0 ? dz : 0
+Tensor where_positive(const Tensor& x, const Tensor& y) {
+  auto keep = [](auto u, auto v) {
+    using T = typename decltype(u)::value_type;
+    return select(u > splat(T(0)), v, splat(T(0)));
+  };
+  return record("where_positive", {y}, map("where_positive", keep, x, y),
+                [x](const Tensor& dz, Grads& grads) { grads.add(0, where_positive(x, dz)); });
+}
+
+Tensor triu(const Tensor& x, int64_t diagonal) {
+  return masked_fill(x, lower_triangle("triu", x.shape(), diagonal - 1), 0);
+}
+
+Tensor tril(const Tensor& x, int64_t diagonal) {
+  return where(lower_triangle("tril", x.shape(), diagonal), x, scalar(0, x.dtype()));
+}
+
+}  // namespace reel

@@ -1,0 +1,36 @@
+#include "autograd/kernels/dropout.h"
+
+#include <cmath>
+
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "autograd/tape.h"
+
+namespace reel {
+namespace {
+
+/// y = x m, m = 0 with probability p, else 1 / (1 - p)          dx = dy m
+/// The mask m is a function of `start`: the way back draws it again instead of keeping it.
+Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
+  const Tensor values = dense(x);
+  Tensor y(x.shape(), x.dtype());
+  const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), start.seed, start.position / 4, threshold,
+                     static_cast<T>(1 / (1 - p)));
+  });
+  return record("dropout", {x}, y, [p, start](const Tensor& dy, Grads& grads) {
+    grads.add(0, dropout_from(dy, p, start));
+  });
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p, Generator& generator) {
+  if (!(p >= 0 && p <= 1)) fail("dropout: p is ", p, "; need 0 <= p <= 1");
+  if (p == 0) return x;
+  const Generator::State start = generator.reserve(static_cast<std::uint64_t>(x.numel()));
+  return p == 1 ? x * 0.0 : dropout_from(x, p, start);
+}
+
+}  // namespace reel

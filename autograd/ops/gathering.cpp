@@ -1,0 +1,170 @@
+#include "autograd/kernels/gather.h"
+
+#include <algorithm>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/folded.h"
+#include "autograd/tape.h"
+
+namespace reel {
+namespace {
+
+/// The part of `whole` that a slice shows, as a view that no tape knows.
+Tensor part_of(const Tensor& whole, int axis, int64_t start, int64_t length, int64_t step = 1) {
+  Shape shape = whole.shape();
+  Strides strides = whole.strides();
+  shape[axis] = length;
+  strides[axis] *= step;
+  return Tensor(whole, shape, strides, start * whole.stride(axis));
+}
+
+void check_indices(const char* operation, const Ids& ids, int64_t size) {
+  for (std::int32_t id : ids.values()) {
+    if (id < 0 || id >= size) fail(operation, ": the index ", id, " is outside 0 .. ", size - 1);
+  }
+}
+
+}  // namespace
+
+/// y = a next to b ...          da, db, ... = their parts of dy
+Tensor cat(const std::vector<Tensor>& parts, int some_axis) {
+  if (parts.empty()) fail("cat: there is nothing to join; need at least one tensor");
+  const int axis = normal_axis("cat", some_axis, parts[0].rank());
+  Shape shape = parts[0].shape();
+  shape[axis] = 0;
+  std::vector<int64_t> starts;
+  for (const Tensor& part : parts) {
+    check_same_dtype("cat", parts[0], part);
+    Shape rest = part.shape();
+    if (part.rank() == shape.rank()) rest[axis] = shape[axis];
+    if (rest != shape) {
+      fail("cat: ", part.shape(), " does not continue ", parts[0].shape(), " along axis ", axis,
+           "; all other sizes must be equal");
+    }
+    starts.push_back(shape[axis]);
+    shape[axis] += part.size(axis);
+  }
+  Tensor y(shape, parts[0].dtype());
+  for (std::size_t i = 0; i < parts.size(); ++i) copy(parts[i], part_of(y, axis, starts[i], parts[i].size(axis)));
+  starts.push_back(shape[axis]);
+  return record("cat", parts, y, [axis, starts](const Tensor& dy, Grads& grads) {
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+      if (grads.needs(i)) grads.add(i, slice(dy, axis, starts[i], starts[i + 1]));
+    }
+  });
+}
+
+Tensor stack(const std::vector<Tensor>& parts, int axis) {
+  std::vector<Tensor> unsqueezed;
+  for (const Tensor& part : parts) {
+    if (part.shape() != parts[0].shape()) {
+      fail("stack: ", part.shape(), " and ", parts[0].shape(), " differ; all shapes must be equal");
+    }
+    unsqueezed.push_back(unsqueeze(part, axis));
+  }
+  return cat(unsqueezed, axis);
+}
+
+std::vector<Tensor> split(const Tensor& x, int64_t length, int axis) {
+  if (length < 1) fail("split: pieces of length ", length, "; need at least 1");
+  std::vector<Tensor> pieces;
+  for (int64_t start = 0; start < x.size(axis); start += length) {
+    pieces.push_back(slice(x, axis, start, std::min(start + length, x.size(axis))));
+  }
+  return pieces;
+}
+
+/// x = 0, x[slice] = y          dy = dx[slice]
+Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t start, int64_t step) {
+  const int axis = normal_axis("slice_scatter", some_axis, shape.rank());
+  const int64_t length = y.size(axis);
+  const int64_t end = length == 0 ? start : start + (length - 1) * step + 1;
+  Shape whole = y.shape();
+  whole[axis] = shape[axis];
+  if (whole != shape || step < 1 || start < 0 || end > shape[axis]) {
+    fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start, " in steps of ",
+         step);
+  }
+  Tensor x = zeros(shape, y.dtype());
+  copy(y, part_of(x, axis, start, length, step));
+  return record("slice_scatter", {y}, x, [axis, start, end, step](const Tensor& dx, Grads& grads) {
+    grads.add(0, slice(dx, axis, start, end, step));
+  });
+}
+
+/// y[.., ..] = x[.., index[.., ..], ..]          dx = zeros, with dy at index
+Tensor gather(const Tensor& x, int some_axis, const Ids& index) {
+  const int axis = normal_axis("gather", some_axis, x.rank());
+  Shape shape = x.shape();
+  shape.erase(axis);
+  if (index.shape() != shape) {
+    fail("gather: index is ", index.shape(), ", x is ", x.shape(), "; index must have x's shape without axis ", axis);
+  }
+  check_indices("gather", index, x.size(axis));
+  const Folded around(x.shape(), axis, axis);
+  const Tensor values = dense(x);
+  Tensor y(shape, x.dtype());
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::gather(around.outer, around.count, around.inner, values.data<T>(), index.data(), y.data<T>());
+  });
+  return record("gather", {x}, y, [axis, index, size = around.count](const Tensor& dy, Grads& grads) {
+    grads.add(0, scatter(dy, axis, index, size));
+  });
+}
+
+/// x = 0, x[.., index[.., ..], ..] = y[.., ..]          dy = dx at index
+Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
+  const int axis = normal_axis("scatter", some_axis, y.rank() + 1);
+  if (index.shape() != y.shape()) fail("scatter: index is ", index.shape(), ", y is ", y.shape(), "; they must be equal");
+  check_indices("scatter", index, size);
+  Shape shape = y.shape();
+  shape.insert(axis, size);
+  const Folded around(shape, axis, axis);
+  const Tensor values = dense(y);
+  Tensor x = zeros(shape, y.dtype());
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::scatter(around.outer, size, around.inner, values.data<T>(), index.data(), x.data<T>());
+  });
+  return record("scatter", {y}, x, [axis, index](const Tensor& dx, Grads& grads) {
+    grads.add(0, gather(dx, axis, index));
+  });
+}
+
+/// y[n] = table[ids[n]]          dtable[v] = Σ dy[n] over all n with ids[n] = v
+Tensor embedding(const Tensor& table, const Ids& ids) {
+  if (table.rank() != 2) fail("embedding: table is ", table.shape(), "; need (vocabulary, width)");
+  check_indices("embedding", ids, table.size(0));
+  const Tensor values = dense(table);
+  Shape shape = ids.shape();
+  shape.append(table.size(1));
+  Tensor y(shape, table.dtype());
+  with_type(table.dtype(), [&]<class T>(T) {
+    kernels::gather_rows(ids.numel(), table.size(1), values.data<T>(), ids.data(), y.data<T>());
+  });
+  return record("embedding", {table}, y, [ids, rows = table.size(0)](const Tensor& dy, Grads& grads) {
+    grads.add(0, embedding_sum(dy, ids, rows));
+  });
+}
+
+/// table[v] = Σ y[n] over all n with ids[n] = v          dy[n] = dtable[ids[n]]
+Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
+  Shape leading = y.shape();
+  if (y.rank() > 0) leading.erase(y.rank() - 1);
+  if (y.rank() == 0 || leading != ids.shape()) {
+    fail("embedding_sum: y is ", y.shape(), ", ids are ", ids.shape(), "; need one row of y for each id");
+  }
+  check_indices("embedding_sum", ids, rows);
+  const Tensor values = dense(y);
+  Tensor table = zeros({rows, y.size(-1)}, y.dtype());
+  with_type(y.dtype(), [&]<class T>(T) {
+    kernels::scatter_add_rows(ids.numel(), y.size(-1), values.data<T>(), ids.data(), table.data<T>());
+  });
+  return record("embedding_sum", {y}, table, [ids](const Tensor& dtable, Grads& grads) {
+    grads.add(0, embedding(dtable, ids));
+  });
+}
+
+}  // namespace reel

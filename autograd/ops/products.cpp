@@ -1,0 +1,131 @@
+#include "autograd/error.h"
+#include "autograd/kernels/matmul.h"
+#include "autograd/ops.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/tape.h"
+
+namespace reel {
+namespace {
+
+/// The last two axes as a matrix, whatever their strides: a transposed operand is read where it lies.
+template <class T>
+kernels::Matrix<const T> matrix(const Tensor& x) {
+  return {x.data<T>(), x.stride(-2), x.stride(-1)};
+}
+
+/// All axes but the last two.
+Dims leading(Dims dims) {
+  dims.erase(dims.rank() - 1);
+  dims.erase(dims.rank() - 1);
+  return dims;
+}
+
+void check_inner(const char* operation, const Tensor& a, const Tensor& b, int axis_of_b) {
+  check_same_dtype(operation, a, b);
+  if (a.size(-1) != b.size(axis_of_b)) {
+    fail(operation, ": inner dimensions differ: a is ", a.shape(), ", b is ", b.shape(), "; need a.size(-1) == b.size(",
+         axis_of_b, ")");
+  }
+}
+
+/// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
+Tensor multiply(const Tensor& a, const Tensor& b) {
+  check_inner("matmul", a, b, -2);
+  const Shape batch = broadcast("matmul", leading(a.shape()), leading(b.shape()));
+  const int64_t M = a.size(-2), K = a.size(-1), N = b.size(-1);
+  Shape shape = batch;
+  shape.append(M);
+  shape.append(N);
+  Tensor c(shape, a.dtype());
+  with_type(c.dtype(), [&]<class T>(T) {
+    const Strides of_a = broadcast_strides(leading(a.shape()), leading(a.strides()), batch);
+    const Strides of_b = broadcast_strides(leading(b.shape()), leading(b.strides()), batch);
+    kernels::batched_matmul(batch, M, N, K, matrix<T>(a), of_a, matrix<T>(b), of_b, c.data<T>());
+  });
+  return record("matmul", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+    if (grads.needs(0)) grads.add(0, matmul(dc, b.transpose(-1, -2)));
+    if (grads.needs(1)) grads.add(1, matmul(a.transpose(-1, -2), dc));
+  });
+}
+
+/// x (..., D) as a matrix with one row for each place of the leading axes.
+Tensor as_rows(const Tensor& x) {
+  int64_t rows = 1;
+  for (int axis = 0; axis + 1 < x.rank(); ++axis) rows *= x.size(axis);
+  return reshape(x, {rows, x.size(-1)});
+}
+
+Shape with_last(Shape shape, int64_t size) {
+  shape[shape.rank() - 1] = size;
+  return shape;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.rank() == 0 || b.rank() == 0) {
+    fail("matmul: a is ", a.shape(), ", b is ", b.shape(), "; need at least one axis each");
+  }
+  if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
+  if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  if (b.rank() == 2 && a.rank() > 2) {  // one matrix for a whole batch: one large product, and one gradient
+    return reshape(multiply(as_rows(a), b), with_last(a.shape(), b.size(1)));
+  }
+  return multiply(a, b);
+}
+
+/// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (x.rank() == 0 || weight.rank() != 2) {
+    fail("linear: x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
+  }
+  check_inner("linear", x, weight, -1);
+  const int64_t in = weight.size(1), out = weight.size(0);
+  if (bias.defined()) {
+    check_same_dtype("linear", x, bias);
+    if (bias.shape() != Shape{out}) fail("linear: bias is ", bias.shape(), ", weight is ", weight.shape(), "; need (", out, ",)");
+  }
+
+  const Tensor rows = as_rows(x);
+  const int64_t count = rows.size(0);
+  const Tensor shift = bias.defined() ? dense(bias) : bias;
+  Tensor y({count, out}, x.dtype());
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), out,
+                    {.bias = shift.defined() ? shift.data<T>() : nullptr});
+  });
+  auto backward = [rows, weight](const Tensor& dy, Grads& grads) {
+    if (grads.needs(0)) grads.add(0, matmul(dy, weight));
+    if (grads.needs(1)) grads.add(1, matmul(dy.transpose(0, 1), rows));
+    if (grads.needs(2)) grads.add(2, sum(dy, {0}));
+  };
+  y = bias.defined() ? record("linear", {rows, weight, bias}, y, backward) : record("linear", {rows, weight}, y, backward);
+  return reshape(y, with_last(x.shape(), out));
+}
+
+// A convolution is a sum of linear maps, one for each element of the kernel, of x shifted by that element's place.
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
+  const auto [stride, padding, dilation] = options;
+  if (x.rank() != 3 || weight.rank() != 3 || x.size(1) != weight.size(1)) {
+    fail("conv1d: x is ", x.shape(), ", weight is ", weight.shape(), "; need (B, in, T) and (out, in, K)");
+  }
+  if (stride < 1 || padding < 0 || dilation < 1) {
+    fail("conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");
+  }
+  const int64_t K = weight.size(2), reach = dilation * (K - 1) + 1, T = x.size(2) + 2 * padding;
+  if (K < 1 || T < reach) {
+    fail("conv1d: the kernel reaches over ", reach, " places, x ", x.shape(), " with padding ", padding, " has ", T);
+  }
+  const Tensor padded = padding == 0 ? x : slice_scatter(x, {x.size(0), x.size(1), T}, 2, padding);
+  const int64_t last = (T - reach) / stride * stride;  // where the kernel starts for the last output
+
+  Tensor y;
+  for (int64_t k = 0; k < K; ++k) {
+    const Tensor shifted = slice(padded, 2, k * dilation, k * dilation + last + 1, stride);  // (B, in, T')
+    const Tensor part = matmul(select(weight, 2, k), shifted);                               // (B, out, T')
+    y = y.defined() ? y + part : part;
+  }
+  return bias.defined() ? y + unsqueeze(bias, 1) : y;
+}
+
+}  // namespace reel

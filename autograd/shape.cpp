@@ -1,0 +1,114 @@
+#include "autograd/shape.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "autograd/error.h"
+
+namespace reel {
+
+Dims::Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
+
+Dims::Dims(std::span<const int64_t> values) {
+  for (int64_t value : values) append(value);
+}
+
+Dims Dims::filled(int rank, int64_t value) {
+  Dims dims;
+  for (int axis = 0; axis < rank; ++axis) dims.append(value);
+  return dims;
+}
+
+void Dims::append(int64_t value) { insert(rank_, value); }
+
+void Dims::insert(int axis, int64_t value) {
+  if (rank_ == max_rank) fail("shape: more than ", max_rank, " axes");
+  auto at = values_.begin() + axis;
+  std::copy_backward(at, values_.begin() + rank_, values_.begin() + rank_ + 1);
+  *at = value;
+  ++rank_;
+}
+
+void Dims::erase(int axis) {
+  std::copy(values_.begin() + axis + 1, values_.begin() + rank_, values_.begin() + axis);
+  --rank_;
+}
+
+bool operator==(const Dims& a, const Dims& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) {
+  out << '(';
+  for (int axis = 0; axis < dims.rank(); ++axis) out << (axis ? ", " : "") << dims[axis];
+  return out << (dims.rank() == 1 ? ",)" : ")");
+}
+
+int64_t numel(const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) count *= size;
+  return count;
+}
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  int64_t step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[axis] = step;
+    step *= std::max<int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
+
+bool is_contiguous(const Shape& shape, const Strides& strides) {
+  if (numel(shape) == 0) return true;
+  int64_t step = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 1) continue;  // nobody steps along an axis of one element
+    if (strides[axis] != step) return false;
+    step *= shape[axis];
+  }
+  return true;
+}
+
+int normal_axis(const char* operation, int axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    fail(operation, ": there is no axis ", axis, " in a tensor of ", rank, " axes; need ", -rank, " <= axis < ", rank);
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+Shape broadcast(const char* operation, const Shape& a, const Shape& b) {
+  Shape longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  int shift = longer.rank() - shorter.rank();
+  for (int axis = 0; axis < shorter.rank(); ++axis) {
+    int64_t& size = longer[axis + shift];
+    int64_t other = shorter[axis];
+    if (size == 1) {
+      size = other;
+    } else if (other != 1 && other != size) {
+      fail(operation, ": shapes ", a, " and ", b,
+           " do not broadcast; aligned at the last axis, sizes must be equal or one of them 1");
+    }
+  }
+  return longer;
+}
+
+bool broadcasts_to(const Shape& from, const Shape& to) {
+  const int extra = to.rank() - from.rank();
+  if (extra < 0) return false;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    if (from[axis] != 1 && from[axis] != to[axis + extra]) return false;
+  }
+  return true;
+}
+
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to) {
+  Strides result = Strides::filled(to.rank(), 0);
+  int shift = to.rank() - shape.rank();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == to[axis + shift]) result[axis + shift] = strides[axis];
+  }
+  return result;
+}
+
+}  // namespace reel

@@ -1,0 +1,70 @@
+#pragma once
+// Shapes, strides and the broadcasting rule.
+//
+// A shape is a short list of sizes, one for each axis; strides are how many elements apart two neighbours along an
+// axis lie. Both are held inline, because every tensor carries two of them. A negative axis counts from the end.
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+
+namespace reel {
+
+using std::int64_t;
+
+constexpr int max_rank = 8;
+
+/// Up to max_rank integers, one for each axis.
+class Dims {
+ public:
+  Dims() = default;
+  Dims(std::initializer_list<int64_t> values);
+  explicit Dims(std::span<const int64_t> values);
+  /// `rank` axes, each `value`
+  static Dims filled(int rank, int64_t value);
+
+  int rank() const { return rank_; }
+  int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
+  int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
+  const int64_t* begin() const { return values_.data(); }
+  const int64_t* end() const { return values_.data() + rank_; }
+
+  void append(int64_t value);
+  void insert(int axis, int64_t value);
+  void erase(int axis);
+
+  friend bool operator==(const Dims& a, const Dims& b);
+  /// (2, 3), (3,), ()
+  friend std::ostream& operator<<(std::ostream& out, const Dims& dims);
+
+ private:
+  std::array<int64_t, max_rank> values_{};
+  int rank_ = 0;
+};
+
+using Shape = Dims;
+using Strides = Dims;
+
+/// How many elements: the product of the sizes; 1 for the 0-d shape ().
+int64_t numel(const Shape& shape);
+
+/// Row-major: the last axis has stride 1.
+Strides contiguous_strides(const Shape& shape);
+
+bool is_contiguous(const Shape& shape, const Strides& strides);
+
+/// `axis` counted from the front, in 0 .. rank - 1. Throws, naming `operation`, where there is no such axis.
+int normal_axis(const char* operation, int axis, int rank);
+
+/// NumPy's rule: aligned at the last axis, sizes are equal, or one of them is 1, or missing. Throws otherwise.
+Shape broadcast(const char* operation, const Shape& a, const Shape& b);
+
+/// Whether a tensor of the shape `from` can be read as one of the shape `to`.
+bool broadcasts_to(const Shape& from, const Shape& to);
+
+/// The strides that read a tensor of `shape` as if it had the shape `to`: 0 along every axis that is repeated.
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to);
+
+}  // namespace reel

@@ -1,0 +1,98 @@
+#include "autograd/storage.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace reel {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Rounds up to one of four steps between two powers of two: at most a fifth of a block is wasted.
+std::size_t round_to_class(std::size_t bytes) {
+  if (bytes <= cache_line) return cache_line;
+  std::size_t step = std::max(cache_line, std::bit_ceil(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+std::byte* take_from_system(std::size_t bytes) {
+  bool large = bytes >= huge_page / 2;
+  std::size_t alignment = large ? huge_page : cache_line;
+  std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
+  void* block = std::aligned_alloc(alignment, padded);
+  if (!block) throw std::bad_alloc();
+#ifdef __linux__
+  if (large) madvise(block, padded, MADV_HUGEPAGE);  // only advice: without huge pages it is slower, not wrong
+#endif
+  return static_cast<std::byte*>(block);
+}
+
+class Pool {
+ public:
+  std::byte* take(std::size_t size_class) {
+    std::lock_guard lock(mutex_);
+    std::vector<std::byte*>& free = free_[size_class];
+    std::byte* block;
+    if (!free.empty()) {
+      block = free.back();
+      free.pop_back();
+    } else {
+      block = take_from_system(size_class);
+      stats_.reserved += size_class;
+      ++stats_.system_allocations;
+    }
+    stats_.current += size_class;
+    stats_.peak = std::max(stats_.peak, stats_.current);
+    return block;
+  }
+
+  void give_back(std::byte* block, std::size_t size_class) {
+    std::lock_guard lock(mutex_);
+    free_[size_class].push_back(block);
+    stats_.current -= size_class;
+  }
+
+  MemoryStats stats() {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+  void reset_peak() {
+    std::lock_guard lock(mutex_);
+    stats_.peak = stats_.current;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::size_t, std::vector<std::byte*>> free_;
+  MemoryStats stats_{};
+};
+
+/// Never destroyed: a tensor in static storage may be freed after any static pool would be.
+Pool& pool() {
+  static Pool* instance = new Pool;
+  return *instance;
+}
+
+}  // namespace
+
+Storage::Storage(std::size_t bytes) : data_(nullptr), size_class_(round_to_class(bytes)) {
+  data_ = pool().take(size_class_);
+}
+
+Storage::~Storage() { pool().give_back(data_, size_class_); }
+
+MemoryStats memory_stats() { return pool().stats(); }
+void reset_peak_memory() { pool().reset_peak(); }
+
+}  // namespace reel

@@ -1,0 +1,215 @@
+#include "autograd/tape.h"
+
+#include <atomic>
+#include <optional>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/ops.h"
+
+namespace reel {
+namespace {
+
+thread_local Tape* current = nullptr;
+thread_local bool paused = false;
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> count{0};
+  return ++count;
+}
+
+/// Stops recording while it lives.
+class Pause {
+ public:
+  explicit Pause(bool pause) : before_(paused) { paused = paused || pause; }
+  ~Pause() { paused = before_; }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace
+
+/// What one way back over the list holds.
+struct Tape::Pass {
+  std::vector<Tensor> of_entry;                      // the gradient of each entry's result, as far as it is known
+  std::vector<std::pair<Tensor, Tensor>> of_leaf{};  // leaf and gradient: only what gradients() was asked for
+  bool accumulate = false;                           // into the leaves' own grad()
+
+  /// Where the gradient of this leaf is collected; null if nobody asked for it.
+  Tensor* slot(const Tensor& leaf) {
+    for (auto& [asked, gradient] : of_leaf) {
+      if (asked.same(leaf)) return &gradient;
+    }
+    return nullptr;
+  }
+};
+
+Tape::Tape() : serial_(next_serial()) {
+  if (current) fail("Tape: another tape already records on this thread; let it go out of scope first");
+  current = this;
+}
+
+Tape::~Tape() { current = nullptr; }
+
+Tape* Tape::recording() { return paused ? nullptr : current; }
+
+Tape::Source Tape::source_of(const Tensor& x) const {
+  if (x.impl().tape == serial_) return {Source::entry, x.impl().entry, {}};
+  if (x.impl().needs_grad) return {Source::leaf, 0, x};
+  return {};
+}
+
+bool Tape::needs_any(Inputs inputs) const {
+  for (const Tensor& x : inputs) {
+    if (x.impl().tape == serial_ || x.impl().needs_grad) return true;
+  }
+  return false;
+}
+
+void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
+  if (used_up_) {
+    fail(operation, ": recorded on a tape that has run backward already; make a new Tape for the next step");
+  }
+  Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
+  for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
+  result.impl().tape = serial_;
+  result.impl().entry = entries_.size();
+  entries_.push_back(std::move(entry));
+}
+
+std::size_t Tape::entry_of(const char* caller, const Tensor& y) const {
+  if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute the loss again");
+  if (y.impl().tape != serial_) {
+    fail(caller, ": the loss was not recorded on this tape; compute it from tensors that require a gradient while the "
+         "tape lives");
+  }
+  if (y.numel() != 1) fail(caller, ": the loss has the shape ", y.shape(), "; need one element, such as its sum or mean");
+  return y.impl().entry;
+}
+
+void Tape::run(std::size_t last, Pass& pass) {
+  const bool drop = pass.accumulate;
+  if (drop) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(last) + 1, entries_.end());
+  pass.of_entry[last] = ones(entries_[last].shape, entries_[last].dtype);
+  for (std::size_t i = last + 1; i-- > 0;) {
+    const Entry& entry = entries_[i];
+    if (Tensor& dy = pass.of_entry[i]; dy.defined()) {
+      Grads grads(entry, *this, pass);
+      entry.backward(dy, grads);
+      if (drop) dy = Tensor();
+    }
+    if (drop) entries_.pop_back();
+  }
+}
+
+void Tape::backward(const Tensor& loss) {
+  const std::size_t last = entry_of("backward", loss);
+  used_up_ = true;
+  Pause pause(true);
+  Pass pass{std::vector<Tensor>(last + 1)};
+  pass.accumulate = true;
+  run(last, pass);
+}
+
+std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create) {
+  const std::size_t last = entry_of("gradients", y);
+  Pause pause(create == CreateGraph::no);
+  Pass pass{std::vector<Tensor>(last + 1)};
+  for (const Tensor& x : xs) {
+    const Source source = source_of(x);
+    if (source.kind == Source::constant) {
+      fail("gradients: an x of the shape ", x.shape(), " needs no gradient; call requires_grad() on it before y is computed");
+    }
+    if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
+  }
+  run(last, pass);
+
+  std::vector<Tensor> result;
+  for (const Tensor& x : xs) {
+    const Source source = source_of(x);
+    Tensor dx;
+    if (source.kind == Source::leaf) {
+      dx = *pass.slot(x);
+    } else if (source.index <= last) {
+      dx = pass.of_entry[source.index];
+    }
+    result.push_back(dx.defined() ? dx : zeros(x.shape(), x.dtype()));
+  }
+  return result;
+}
+
+std::string Tape::to_string() const {
+  std::string lines;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    lines += text(i, "  ", entries_[i].operation, "  ", entries_[i].shape, "  <-");
+    const char* separator = " ";
+    for (const Source& input : entries_[i].inputs) {
+      lines += separator;
+      lines += input.kind == Source::entry ? std::to_string(input.index)
+               : input.kind == Source::leaf ? text("leaf ", input.tensor.shape())
+                                            : "constant";
+      separator = ", ";
+    }
+    lines += '\n';
+  }
+  return lines;
+}
+
+namespace {
+
+/// Sums a gradient over the axes along which its input was repeated.
+Tensor sum_to(const Tensor& dx, const Shape& shape) {
+  const int extra = dx.rank() - shape.rank();
+  std::vector<int> repeated;
+  for (int axis = 0; axis < dx.rank(); ++axis) {
+    if (axis < extra || (shape[axis - extra] == 1 && dx.shape()[axis] != 1)) repeated.push_back(axis);
+  }
+  return reshape(sum(dx, repeated, KeepDim::yes), shape);
+}
+
+}  // namespace
+
+void Grads::add(std::size_t input, Tensor dx) {
+  const Tape::Source& source = entry_.inputs[input];
+  if (source.kind == Tape::Source::constant) return;
+  const bool is_leaf = source.kind == Tape::Source::leaf;
+  const Shape& shape = is_leaf ? source.tensor.shape() : tape_.entries_[source.index].shape;
+  const DType dtype = is_leaf ? source.tensor.dtype() : tape_.entries_[source.index].dtype;
+
+  if (dx.dtype() != dtype) {
+    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ", the input ", dtype);
+  }
+  if (dx.shape() != shape) {
+    if (!broadcasts_to(shape, dx.shape())) {
+      fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.shape(), ", the input ", shape);
+    }
+    dx = sum_to(dx, shape);
+  }
+
+  if (!is_leaf) {
+    accumulate(pass_.of_entry[source.index], std::move(dx));
+  } else if (pass_.accumulate) {
+    Tensor leaf = source.tensor;
+    Tensor& grad = leaf.impl().grad;
+    // A leaf owns its gradient: optimizers and clipping write into it.
+    if (!grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = clone(dx);
+    accumulate(grad, std::move(dx));
+  } else if (Tensor* slot = pass_.slot(source.tensor)) {
+    accumulate(*slot, std::move(dx));
+  }
+}
+
+void Grads::accumulate(Tensor& sum, Tensor dx) {
+  if (!sum.defined()) {
+    sum = std::move(dx);
+  } else if (!Tape::recording() && sum.exclusive() && sum.is_contiguous()) {
+    add_in_place(sum, dx);
+  } else {
+    sum = sum + dx;  // somebody else sees this memory: another input's gradient, or the user
+  }
+}
+
+}  // namespace reel

@@ -1,0 +1,134 @@
+#pragma once
+// The tape: reverse-mode differentiation over a Wengert list.
+//
+// While a Tape lives, every operation on its thread appends an entry: its inputs, and a function that turns the
+// gradient of its result into those of its inputs. Appended in the order of computing, the list is topologically
+// sorted; so backward() is one loop from the last entry to the first:
+//
+//     Tape tape;
+//     Tensor loss = nll_loss(model(x), y);
+//     tape.backward(loss);                       // gradients add up in the parameters
+//
+// See R. E. Wengert, "A simple automatic derivative evaluation program" (1964), and A. Karpathy's micrograd.
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace reel {
+
+class Grads;
+
+/// Takes the gradient dy of an operation's result and adds those of the inputs that need one.
+using Backward = std::function<void(const Tensor& dy, Grads& grads)>;
+
+/// The inputs of an operation, in the order in which its derivative names them. Lives as long as the call.
+class Inputs {
+ public:
+  Inputs(std::initializer_list<Tensor> tensors) : tensors_(tensors.begin(), tensors.size()) {}
+  Inputs(const std::vector<Tensor>& tensors) : tensors_(tensors) {}
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+
+ private:
+  std::span<const Tensor> tensors_;
+};
+
+/// Whether the gradients are themselves to be differentiated.
+enum class CreateGraph { no, yes };
+
+class Tape {
+ public:
+  /// Starts to record on this thread. Throws if another tape already does.
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Adds d loss / d leaf to the grad() of every leaf that needs one. `loss` has one element and was recorded here.
+  /// Each entry is dropped as soon as it has run; afterwards the tape is used up.
+  void backward(const Tensor& loss);
+
+  /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Nothing is accumulated and
+  /// no entry is dropped. With CreateGraph::yes the way back is recorded too, for second derivatives.
+  std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
+
+  std::size_t size() const { return entries_.size(); }
+
+  /// One line an entry, to look at: "3  mul  (2, 3)  <- 1, leaf".
+  std::string to_string() const;
+
+  /// The tape that records on this thread now; null if there is none or if it runs backward.
+  static Tape* recording();
+
+ private:
+  friend class Grads;
+  template <class F>
+  friend Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward);
+
+  /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
+  struct Source {
+    enum Kind { constant, entry, leaf } kind = constant;
+    std::size_t index = 0;  // of the entry
+    Tensor tensor;          // the leaf
+  };
+  struct Entry {
+    const char* operation;
+    std::vector<Source> inputs;
+    Shape shape;  // of the result
+    DType dtype;
+    Backward backward;
+  };
+  struct Pass;
+
+  Source source_of(const Tensor& x) const;
+  bool needs_any(Inputs inputs) const;
+  void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
+  std::size_t entry_of(const char* caller, const Tensor& y) const;
+  void run(std::size_t last, Pass& pass);
+
+  std::uint64_t serial_;
+  std::deque<Entry> entries_;  // its entries stay in place while backward appends more
+  bool used_up_ = false;
+};
+
+/// Collects the gradients of one operation's inputs, on behalf of its derivative.
+class Grads {
+ public:
+  /// Whether there is such an input and anybody wants its gradient.
+  bool needs(std::size_t input) const {
+    return input < entry_.inputs.size() && entry_.inputs[input].kind != Tape::Source::constant;
+  }
+
+  /// Adds dx to the gradient of this input. If the input was broadcast, dx may have the broadcast shape: it is summed
+  /// over the repeated axes here, and nowhere else.
+  void add(std::size_t input, Tensor dx);
+
+ private:
+  friend class Tape;
+  Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
+  static void accumulate(Tensor& sum, Tensor dx);
+
+  const Tape::Entry& entry_;
+  const Tape& tape_;
+  Tape::Pass& pass_;
+};
+
+/// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
+/// and returns `result`. `backward(dy, grads)` is written with the public operations; it captures what it needs by
+/// name, and the result rather than an input where that is enough. `operation` must be a literal.
+template <class F>
+Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward) {
+  Tape* tape = Tape::recording();
+  if (tape && tape->needs_any(inputs)) tape->append(operation, inputs, result, std::forward<F>(backward));
+  return result;
+}
+
+}  // namespace reel

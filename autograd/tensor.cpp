@@ -1,0 +1,81 @@
+#include "autograd/tensor.h"
+
+#include "autograd/error.h"
+#include "autograd/kernels/copy.h"
+
+namespace reel {
+
+Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
+  for (int64_t size : shape) {
+    if (size < 0) fail("Tensor: the shape ", shape, " has a negative size");
+  }
+  auto bytes = static_cast<std::size_t>(reel::numel(shape)) * size_in_bytes(dtype);
+  impl_->storage = std::make_shared<Storage>(bytes);
+  impl_->shape = shape;
+  impl_->strides = contiguous_strides(shape);
+  impl_->dtype = dtype;
+}
+
+Tensor::Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset) : impl_(std::make_shared<Impl>()) {
+  impl_->storage = base.impl().storage;
+  impl_->offset = base.impl().offset + offset;
+  impl_->shape = shape;
+  impl_->strides = strides;
+  impl_->dtype = base.dtype();
+}
+
+double Tensor::item() const {
+  if (numel() != 1) fail("item: a tensor of the shape ", shape(), " holds ", numel(), " values; need exactly one");
+  return with_type(dtype(), [&]<class T>(T) { return static_cast<double>(*data<T>()); });
+}
+
+std::vector<double> Tensor::to_vector() const {
+  Tensor values(shape(), DType::f64);
+  copy(*this, values);
+  const double* first = values.data<double>();
+  return {first, first + numel()};
+}
+
+Tensor& Tensor::requires_grad(bool on) {
+  if (impl().tape != 0) fail("requires_grad: only a leaf can ask for it, this tensor is the result of an operation");
+  impl().needs_grad = on;
+  return *this;
+}
+
+const Tensor& Tensor::grad() const { return impl().grad; }
+
+void Tensor::set_grad(Tensor grad) {
+  if (grad.defined() && grad.shape() != shape()) {
+    fail("set_grad: the gradient is ", grad.shape(), ", the tensor is ", shape(), "; they must be equal");
+  }
+  impl().grad = std::move(grad);
+}
+
+void Tensor::fail_undefined() { fail("an undefined tensor was used; assign a value to it first"); }
+
+void Tensor::check_dtype(DType wanted) const {
+  if (dtype() != wanted) fail("data: asked for ", wanted, " of a tensor of ", dtype());
+}
+
+bool Tensor::exclusive() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
+
+Tensor clone(const Tensor& x) {
+  Tensor result(x.shape(), x.dtype());
+  copy(x, result);
+  return result;
+}
+
+Tensor detach(const Tensor& x) { return Tensor(x, x.shape(), x.strides()); }
+
+Tensor dense(const Tensor& x) { return x.is_contiguous() ? detach(x) : clone(x); }
+
+void copy(const Tensor& from, const Tensor& to) {
+  if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
+  with_type(from.dtype(), [&]<class From>(From) {
+    with_type(to.dtype(), [&]<class To>(To) {
+      kernels::copy(from.shape(), from.data<From>(), from.strides(), to.data<To>(), to.strides());
+    });
+  });
+}
+
+}  // namespace reel

@@ -1,0 +1,126 @@
+#pragma once
+// Tensor: a cheap handle to numbers in memory, seen through a shape and strides.
+//
+// Element (i, j, ...) lies at data()[i * strides[0] + j * strides[1] + ...]. Views (transpose, slice, expand, ...) are
+// other handles to the same storage; copying a Tensor copies the handle, never the numbers. A tensor made by an
+// operation while a Tape is alive also knows its entry on the tape; a tensor that requires a gradient owns it.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "autograd/dtype.h"
+#include "autograd/shape.h"
+#include "autograd/storage.h"
+
+namespace reel {
+
+class Tensor {
+ public:
+  /// An undefined tensor, which only waits to be assigned to.
+  Tensor() = default;
+  /// Contiguous, its content undefined at first.
+  Tensor(Shape shape, DType dtype);
+  /// A view: the same storage, `offset` elements after the start of `base`.
+  Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset = 0);
+
+  bool defined() const { return impl_ != nullptr; }
+  const Shape& shape() const;
+  const Strides& strides() const;
+  DType dtype() const;
+  int rank() const { return shape().rank(); }
+  int64_t size(int axis) const { return shape()[normal_axis("size", axis, rank())]; }
+  int64_t stride(int axis) const { return strides()[normal_axis("stride", axis, rank())]; }
+  int64_t numel() const { return reel::numel(shape()); }
+  bool is_contiguous() const { return reel::is_contiguous(shape(), strides()); }
+  /// Whether both read the same memory.
+  bool shares_storage(const Tensor& other) const;
+  /// Whether both are handles to one tensor: the same parameter, say, under two names.
+  bool same(const Tensor& other) const { return impl_ == other.impl_; }
+
+  /// The first element. Throws unless T is the dtype. Writing through it is not recorded: for initialisation and
+  /// optimizers, outside any tape.
+  template <class T>
+  T* data() const;
+  /// The only element, as a double. Throws if there is not exactly one.
+  double item() const;
+  /// All elements in row-major order.
+  std::vector<double> to_vector() const;
+
+  /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
+  Tensor& requires_grad(bool on = true);
+  bool needs_grad() const;
+  /// What backward passes have accumulated; undefined before the first, and after zero_grad().
+  const Tensor& grad() const;
+  void set_grad(Tensor grad);
+  void zero_grad() { set_grad(Tensor()); }
+
+  // The views of ops.h, as methods.
+  Tensor view(const Shape& shape) const;
+  Tensor reshape(const Shape& shape) const;
+  Tensor transpose(int axis, int other) const;
+  Tensor permute(const std::vector<int>& axes) const;
+  Tensor slice(int axis, int64_t start, int64_t end, int64_t step = 1) const;
+  Tensor select(int axis, int64_t index) const;
+  Tensor expand(const Shape& shape) const;
+  Tensor squeeze(int axis) const;
+  Tensor unsqueeze(int axis) const;
+  Tensor contiguous() const;
+
+ private:
+  friend class Tape;
+  friend class Grads;
+  struct Impl;
+
+  const Impl& impl() const {
+    if (!impl_) fail_undefined();
+    return *impl_;
+  }
+  Impl& impl() {
+    if (!impl_) fail_undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void fail_undefined();
+  void check_dtype(DType wanted) const;
+  /// Whether no other handle and no view can see this memory.
+  bool exclusive() const;
+
+  std::shared_ptr<Impl> impl_;
+};
+
+struct Tensor::Impl {
+  std::shared_ptr<Storage> storage;
+  int64_t offset = 0;
+  Shape shape;
+  Strides strides;
+  DType dtype = DType::f32;
+
+  bool needs_grad = false;   // a leaf whose gradient is wanted
+  Tensor grad;               // of such a leaf
+  std::uint64_t tape = 0;    // the serial number of the tape that recorded this result; 0 for none
+  std::size_t entry = 0;     // its entry there
+};
+
+inline const Shape& Tensor::shape() const { return impl().shape; }
+inline const Strides& Tensor::strides() const { return impl().strides; }
+inline DType Tensor::dtype() const { return impl().dtype; }
+inline bool Tensor::needs_grad() const { return impl().needs_grad; }
+inline bool Tensor::shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
+
+template <class T>
+T* Tensor::data() const {
+  check_dtype(dtype_of<T>);
+  return reinterpret_cast<T*>(impl().storage->data()) + impl().offset;
+}
+
+/// Same numbers (and type) in new contiguous memory. Not recorded.
+Tensor clone(const Tensor& x);
+/// The same numbers as a constant: shares memory, knows no tape. No gradient flows through it.
+Tensor detach(const Tensor& x);
+/// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
+Tensor dense(const Tensor& x);
+/// Writes the numbers of `from` over those of `to`, converting the dtype. Shapes must be equal. Not recorded.
+void copy(const Tensor& from, const Tensor& to);
+
+}  // namespace reel

@@ -1,0 +1,44 @@
+#pragma once
+// Attention, from the simplest up. Each output is a mean of values, weighted by how well their keys match a query:
+//
+//     softmax(Q Kᵀ / √D) V
+//
+// Vaswani et al.: "Attention is all you need" (2017); P. Bloem: "Transformers from scratch" (2019).
+// B batch, T time, H heads, D width.
+
+#include "nn/layers.h"
+#include "nn/mask.h"
+
+namespace reel::nn {
+
+/// Self-attention in its barest form, without parameters: softmax(x xᵀ) x, for x (..., T, D).
+Tensor basic_self_attention(const Tensor& x);
+
+/// softmax(mask(Q Kᵀ scale)) V for queries (..., T, D), keys (..., S, D), values (..., S, E) -> (..., T, E).
+Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
+                             double scale);
+
+/// One head: queries, keys and values are linear maps of x (..., T, D), without bias; scores are divided by √D.
+class SingleHeadAttention : public Module {
+ public:
+  explicit SingleHeadAttention(int64_t width, DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x, const Mask& mask) const;
+
+  Linear tokeys, toqueries, tovalues;
+};
+
+/// Several heads, each as wide as the embedding: x (B, T, D) -> (B, T, D). The heads' outputs, next to each other, are
+/// mapped back to the width D by unifyheads.
+class WideAttention : public Module {
+ public:
+  WideAttention(int64_t width, int64_t heads, DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x, const Mask& mask) const;
+
+  Linear tokeys, toqueries, tovalues;  // (H D, D), no bias
+  Linear unifyheads;                   // (D, H D)
+
+ private:
+  int64_t heads_;
+};
+
+}  // namespace reel::nn

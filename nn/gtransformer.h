@@ -1,0 +1,37 @@
+#pragma once
+// GTransformer: a transformer that generates text.
+//
+// Token and position embeddings are put next to each other and unified by a linear layer; then come `depth`
+// transformer blocks under a causal mask, and a projection to log-probabilities. P. Bloem: "Transformers from scratch"
+// (2019), whose PyTorch code names the parameters.
+
+#include <vector>
+
+#include "nn/language_model.h"
+#include "nn/transformer_block.h"
+
+namespace reel::nn {
+
+class GTransformer : public LanguageModel {
+ public:
+  struct Config {
+    int64_t vocabulary = 0;
+    int64_t context = 256;
+    int64_t embedding = 128;
+    int64_t heads = 8;
+    int64_t depth = 12;
+    double dropout = 0;
+    DType dtype = DType::f32;
+  };
+
+  explicit GTransformer(const Config& config);
+  Tensor operator()(const Ids& tokens) const override;
+  int64_t context() const override { return pos_embedding.weight.size(0); }
+
+  Embedding token_embedding, pos_embedding;
+  Linear unify_embeddings;
+  std::vector<TransformerBlock> tblocks;
+  Linear toprobs;
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,29 @@
+#pragma once
+// What every model that writes text can do: say how probable each next token is.
+
+#include "autograd/ids.h"
+#include "nn/module.h"
+
+namespace reel::nn {
+
+class LanguageModel : public Module {
+ public:
+  virtual ~LanguageModel() = default;
+
+  /// tokens (B, T) -> (B, T, V): the log-probability of each token to come next, at every position. It depends on this
+  /// and the earlier tokens of its row alone. Throws if T is longer than context().
+  virtual Tensor operator()(const Ids& tokens) const = 0;
+
+  /// The most tokens that the model can look back on.
+  virtual int64_t context() const = 0;
+
+ protected:
+  LanguageModel() = default;
+  LanguageModel(const LanguageModel&) = default;
+  LanguageModel(LanguageModel&&) = default;
+
+  /// Throws unless tokens are (B, T) with T <= context(); `model` names itself.
+  void check_tokens(const char* model, const Ids& tokens) const;
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,46 @@
+#include "nn/layers.h"
+
+#include <cmath>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+
+namespace reel::nn {
+namespace {
+
+/// PyTorch's default for what reads `fan_in` numbers: uniform in ±1/√fan_in.
+Tensor initial(const Shape& shape, int64_t fan_in, DType dtype) {
+  const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
+  return uniform(shape, -bound, bound, dtype);
+}
+
+}  // namespace
+
+Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
+    : weight(parameter("weight", initial({out, in}, in, dtype))) {
+  if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in, dtype));
+}
+
+Embedding::Embedding(int64_t count, int64_t width, DType dtype)
+    : weight(parameter("weight", randn({count, width}, dtype))) {}
+
+Embedding::Embedding(const Tensor& table, Frozen frozen)
+    : weight(frozen == Frozen::yes ? constant("weight", detach(table)) : parameter("weight", table)) {
+  if (table.rank() != 2) fail("Embedding: the table is ", table.shape(), "; need (vocabulary, width)");
+}
+
+LayerNorm::LayerNorm(int64_t width, double epsilon, DType dtype)
+    : weight(parameter("weight", ones({width}, dtype))),
+      bias(parameter("bias", zeros({width}, dtype))),
+      epsilon_(epsilon) {}
+
+Dropout::Dropout(double p) : p_(p) {
+  if (!(p >= 0 && p <= 1)) fail("Dropout: p is ", p, "; need 0 <= p <= 1");
+}
+
+Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
+    : weight(parameter("weight", initial({out, in, kernel}, in * kernel, dtype))), options_(options) {
+  if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in * kernel, dtype));
+}
+
+}  // namespace reel::nn

@@ -1,0 +1,98 @@
+#pragma once
+// The layers that everything is built from, with PyTorch's defaults for their initial values.
+//
+// B batch, T time, D width, V vocabulary.
+
+#include <functional>
+
+#include "autograd/ops.h"
+#include "nn/module.h"
+
+namespace reel::nn {
+
+enum class Bias { no, yes };
+
+/// y = x Wᵀ + b: x (..., in) -> (..., out); weight (out, in), bias (out).
+/// Starts uniform in ±1/√in, both.
+class Linear : public Module {
+ public:
+  Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
+
+  Tensor weight, bias;  // bias undefined without
+};
+
+/// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with deviation 1.
+class Embedding : public Module {
+ public:
+  Embedding(int64_t count, int64_t width, DType dtype = DType::f32);
+  /// From a given table (V, D); a frozen one is not trained.
+  enum class Frozen { no, yes };
+  explicit Embedding(const Tensor& table, Frozen frozen = Frozen::yes);
+  Tensor operator()(const Ids& ids) const { return embedding(weight, ids); }
+
+  Tensor weight;
+};
+
+/// Each row of the last axis to mean 0 and variance 1, then scaled and shifted by weight and bias (D).
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(int64_t width, double epsilon = 1e-5, DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon_); }
+
+  Tensor weight, bias;
+
+ private:
+  double epsilon_;
+};
+
+/// In training, zeroes elements with probability p and scales up the others; in evaluation does nothing.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double p);
+  Tensor operator()(const Tensor& x) const { return training() ? dropout(x, p_) : x; }
+
+ private:
+  double p_;
+};
+
+/// A kernel slid along time: x (B, in, T) -> (B, out, T'); weight (out, in, K), bias (out).
+/// Starts uniform in ±1/√(in K), both.
+class Conv1d : public Module {
+ public:
+  Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options = {}, Bias bias = Bias::yes,
+         DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x) const { return conv1d(x, weight, bias, options_); }
+
+  Tensor weight, bias;
+
+ private:
+  Conv1dOptions options_;
+};
+
+/// Layers one after another; their parameters are named 0.weight, 2.bias, ... by position.
+class Sequential : public Module {
+ public:
+  /// Sequential(Linear(8, 32), relu, Linear(32, 1)): modules, and functions of one tensor.
+  template <class... Layers>
+  explicit Sequential(Layers... layers) {
+    (append(std::move(layers)), ...);
+  }
+  template <class Layer>
+  void append(Layer layer) {
+    if constexpr (std::is_base_of_v<Module, Layer>) {
+      steps_.emplace_back(child(std::to_string(steps_.size()), std::move(layer)));
+    } else {
+      steps_.emplace_back(std::move(layer));
+    }
+  }
+  Tensor operator()(Tensor x) const {
+    for (const auto& step : steps_) x = step(x);
+    return x;
+  }
+
+ private:
+  std::vector<std::function<Tensor(const Tensor&)>> steps_;
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,73 @@
+#pragma once
+// Module: what every layer and model is: a set of named parameters, and a mode.
+//
+// A layer names its parameters and its parts where it declares them, and that is all it does for the base:
+//
+//     struct FeedForward : Module {
+//       FeedForward(int64_t width) : hidden(child("hidden", Linear(width, 4 * width))), ... {}
+//       Tensor operator()(const Tensor& x) const { return out(relu(hidden(x))); }
+//       Linear hidden, out;
+//     };
+//
+// The dotted names (hidden.weight) are those of the PyTorch models that Reel follows, so that weights cross over in
+// both directions. Parameters are handles: a copy of a module shares them, as in PyTorch.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace reel::nn {
+
+/// Names and tensors, in the order of declaration.
+using StateDict = std::vector<std::pair<std::string, Tensor>>;
+
+class Module {
+ public:
+  /// All parameters and those of all parts, frozen ones too. The tensors are the parameters themselves, not copies.
+  const StateDict& state_dict() const { return parameters_; }
+  /// Overwrites the parameters by those of the same names. Throws, and changes nothing, if a name is missing or
+  /// unknown or a shape differs; the message lists all of them.
+  void load_state_dict(const StateDict& state);
+  /// What an optimizer trains: every parameter that needs a gradient, each once.
+  std::vector<Tensor> parameters() const;
+  /// How many numbers those are.
+  int64_t parameter_count() const;
+  void zero_grad() const;
+
+  /// In training, dropout drops; in evaluation it does nothing. Modules start in training.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool training() const { return *mode_; }
+
+ protected:
+  Module() = default;
+  /// Names a parameter; it will be trained.
+  Tensor parameter(const std::string& name, Tensor initial);
+  /// Names a tensor that belongs to the state but is not trained.
+  Tensor constant(const std::string& name, Tensor value);
+  /// Names a part, whose parameters become "name.parameter" of this module.
+  template <class Part>
+  Part child(const std::string& name, Part part) {
+    adopt(name, part);
+    return part;
+  }
+  /// `count` parts, each from make(), named "name.0", "name.1", ...
+  template <class Make>
+  auto children(const std::string& name, int64_t count, Make make) {
+    std::vector<decltype(make())> parts;
+    for (int64_t i = 0; i < count; ++i) parts.push_back(child(name + "." + std::to_string(i), make()));
+    return parts;
+  }
+
+ private:
+  void adopt(const std::string& name, const Module& part);
+
+  StateDict parameters_;
+  std::shared_ptr<bool> mode_ = std::make_shared<bool>(true);
+  std::vector<std::shared_ptr<bool>> modes_of_parts_;
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,34 @@
+#include "nn/naive_transformer.h"
+
+namespace reel::nn {
+
+NaiveTransformer::Block::Block(int64_t width, DType dtype)
+    : attention(child("attention", SingleHeadAttention(width, dtype))),
+      norm(child("norm", LayerNorm(width, 1e-5, dtype))) {}
+
+NaiveTransformer::NaiveTransformer(const Config& c)
+    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
+      pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, c.dtype))),
+      blocks(children("blocks", c.depth, [&] { return Block(c.embedding, c.dtype); })),
+      norm(child("norm", LayerNorm(c.embedding, 1e-5, c.dtype))),
+      projection(child("projection", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))),
+      drop(child("drop", Dropout(c.dropout))) {}
+
+Tensor NaiveTransformer::logits(const Ids& tokens) const {
+  Tensor x = drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(0))));  // (T, D)
+  for (const Block& block : blocks) x = block(x);
+  return drop(projection(norm(x)));  // (T, V)
+}
+
+Tensor NaiveTransformer::operator()(const Ids& tokens) const {
+  check_tokens("NaiveTransformer", tokens);
+  const int64_t T = tokens.size(1);
+  std::vector<Tensor> texts;
+  for (int64_t b = 0; b < tokens.size(0); ++b) {
+    const auto row = tokens.values().subspan(static_cast<std::size_t>(b * T), static_cast<std::size_t>(T));
+    texts.push_back(logits(Ids({row.begin(), row.end()})));
+  }
+  return log_softmax(stack(texts, 0), -1);  // (B, T, V)
+}
+
+}  // namespace reel::nn

@@ -1,0 +1,49 @@
+#pragma once
+// NaiveTransformer: the least that still is a transformer, one text at a time.
+//
+// Token embedding plus position embedding, dropout; then `depth` times single-head causal attention, layer norm and a
+// residual connection; then layer norm, a projection to the vocabulary, and dropout. There is no batch in it: a batch
+// is run text by text, and training adds up gradients instead.
+
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/language_model.h"
+
+namespace reel::nn {
+
+class NaiveTransformer : public LanguageModel {
+ public:
+  struct Config {
+    int64_t vocabulary = 0;
+    int64_t context = 256;
+    int64_t embedding = 256;
+    int64_t depth = 6;
+    double dropout = 0;
+    DType dtype = DType::f32;
+  };
+
+  explicit NaiveTransformer(const Config& config);
+  /// The text itself: tokens (T) -> logits (T, V)
+  Tensor logits(const Ids& tokens) const;
+  Tensor operator()(const Ids& tokens) const override;
+  int64_t context() const override { return pos_embedding.weight.size(0); }
+
+  /// x + norm(attention(x))
+  class Block : public Module {
+   public:
+    Block(int64_t width, DType dtype);
+    Tensor operator()(const Tensor& x) const { return norm(attention(x, Mask::causal())) + x; }
+
+    SingleHeadAttention attention;
+    LayerNorm norm;
+  };
+
+  Embedding token_embedding, pos_embedding;
+  std::vector<Block> blocks;
+  LayerNorm norm;
+  Linear projection;
+  Dropout drop;
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,22 @@
+#include "nn/positions.h"
+
+#include <cmath>
+#include <vector>
+
+#include "autograd/creation.h"
+
+namespace reel::nn {
+
+Tensor sinusoidal_positions(int64_t length, int64_t width, DType dtype) {
+  std::vector<double> table;
+  for (int64_t t = 0; t < length; ++t) {
+    for (int64_t i = 0; i < width; ++i) {
+      const double exponent = static_cast<double>(i - i % 2) / static_cast<double>(width);
+      const double angle = static_cast<double>(t) / std::pow(10000.0, exponent);
+      table.push_back(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return tensor({length, width}, table, dtype);
+}
+
+}  // namespace reel::nn
