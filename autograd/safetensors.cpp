@@ -76,39 +76,53 @@ struct Entry {
 };
 
 [[noreturn]] void refuse(const std::string& name, const auto&... why) {
-  fail("safetensors: tensor ", quoted(name), ": ", why...);
+  fail("safetensors: ", quoted(name), ": ", why...);
 }
 
-DType parse_dtype(const std::string& name, const Json& json) {
+DType parse_dtype(const Json& json) {
   for (DType dtype : {DType::f32, DType::f64}) {
     if (json == Json(dtype_name(dtype))) return dtype;
   }
-  refuse(name, "the dtype ", json.write(), " cannot be read; need \"F32\" or \"F64\"");
+  fail("the dtype ", json.write(), " cannot be read; need \"F32\" or \"F64\"");
 }
 
 /// Throws also where the strides of the shape would overflow, though an axis of size 0 makes it empty.
-Shape parse_shape(const std::string& name, const Json& json) {
+Shape parse_shape(const Json& json) {
   const auto& sizes = json.get<Json::Array>();
-  if (sizes.size() > max_rank) refuse(name, "it has ", sizes.size(), " axes; ", max_rank, " are the most here");
+  if (sizes.size() > max_rank) fail("it has ", sizes.size(), " axes; ", max_rank, " are the most here");
   Shape shape;
   int64_t room = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(double));
   for (const Json& json_size : sizes) {
     auto size = json_size.get<int64_t>();
-    if (size < 0) refuse(name, "an axis has the size ", size);
+    if (size < 0) fail("an axis has the size ", size);
     room /= std::max<int64_t>(size, 1);
-    if (room == 0) refuse(name, "its shape ", json.write(), " is beyond all memory");
+    if (room == 0) fail("its shape ", json.write(), " is beyond all memory");
     shape.append(size);
   }
   return shape;
 }
 
 Entry parse_entry(const std::string& name, const Json& json) {
-  Entry entry{name, parse_dtype(name, json.at("dtype")), parse_shape(name, json.at("shape")), 0, 0};
+  Entry entry{name, parse_dtype(json.at("dtype")), parse_shape(json.at("shape")), 0, 0};
   const auto& offsets = json.at("data_offsets").get<Json::Array>();
-  if (offsets.size() != 2) refuse(name, "data_offsets must be a pair, not ", offsets.size(), " numbers");
+  if (offsets.size() != 2) fail("data_offsets must be a pair, not ", offsets.size(), " numbers");
   entry.begin = offsets[0].get<int64_t>();
   entry.end = offsets[1].get<int64_t>();
   return entry;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_metadata(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> metadata;
+  for (const auto& [key, value] : json.get<Json::Object>()) metadata.emplace_back(key, value.get<std::string>());
+  return metadata;
+}
+
+Json::Object parse_header(std::string_view header) {
+  try {
+    return Json::parse(header).get<Json::Object>();
+  } catch (const Error& error) {
+    fail("safetensors: the header is damaged: ", error.what());
+  }
 }
 
 /// Each entry fills its place exactly, and together they fill `size` bytes, without holes and overlaps.
@@ -190,18 +204,16 @@ Safetensors read_safetensors(std::string_view bytes) {
   std::string_view data = bytes.substr(length_bytes + header.size());
   Safetensors content;
   std::vector<Entry> entries;
-  try {
-    for (const auto& [name, json] : Json::parse(header).get<Json::Object>()) {
+  for (const auto& [name, json] : parse_header(header)) {
+    try {
       if (name == metadata_key) {
-        for (const auto& [key, value] : json.get<Json::Object>()) {
-          content.metadata.emplace_back(key, value.get<std::string>());
-        }
+        content.metadata = parse_metadata(json);
       } else {
         entries.push_back(parse_entry(name, json));
       }
+    } catch (const Error& error) {
+      refuse(name, error.what());
     }
-  } catch (const Error& error) {
-    fail("safetensors: the header is damaged: ", error.what());
   }
   check_places(entries, static_cast<int64_t>(data.size()));
   for (const Entry& entry : entries) {

@@ -48,7 +48,7 @@ void Tensor::set_grad(Tensor grad) {
   if (grad.defined() && grad.shape() != shape()) {
     fail("set_grad: the gradient is ", grad.shape(), ", the tensor is ", shape(), "; they must be equal");
   }
-  impl().grad = std::move(grad);
+  impl().grad = grad.defined() ? dense(grad) : grad;
 }
 
 void Tensor::fail_undefined() { fail("an undefined tensor was used; assign a value to it first"); }

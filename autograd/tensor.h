@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/dtype.h"
@@ -51,7 +53,7 @@ class Tensor {
   /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
   Tensor& requires_grad(bool on = true);
   bool needs_grad() const;
-  /// What backward passes have accumulated; undefined before the first, and after zero_grad().
+  /// What backward passes have accumulated, contiguous; undefined before the first, and after zero_grad().
   const Tensor& grad() const;
   void set_grad(Tensor grad);
   void zero_grad() { set_grad(Tensor()); }
@@ -88,6 +90,9 @@ class Tensor {
 
   std::shared_ptr<Impl> impl_;
 };
+
+/// Tensors by name, in order: a model's weights, an optimizer's moments, what a file holds.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 struct Tensor::Impl {
   std::shared_ptr<Storage> storage;

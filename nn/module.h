@@ -21,8 +21,8 @@
 
 namespace reel::nn {
 
-/// Names and tensors, in the order of declaration.
-using StateDict = std::vector<std::pair<std::string, Tensor>>;
+/// Parameters by their dotted names, in the order of declaration.
+using StateDict = NamedTensors;
 
 class Module {
  public:

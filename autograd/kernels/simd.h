@@ -25,6 +25,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <type_traits>
@@ -183,30 +184,66 @@ Vec<T> sqrt(const Vec<T>& x) {
 
 // ---- transposition ----
 
+/// How many elements lie in 16 bytes, the unit within which every machine shuffles cheaply.
+template <class T>
+inline constexpr int64_t quad = 16 / static_cast<int64_t>(sizeof(T));
+
 namespace detail {
-/// Swaps the upper-right with the lower-left quarter in every square of 2 `Half` x 2 `Half` elements.
-template <int64_t Half, class T, int64_t... Lane>
-void swap_quarters(Vec<T> (&rows)[lanes<T>], std::integer_sequence<int64_t, Lane...>) {
-  using Register = typename Vec<T>::register_type;
-#pragma GCC unroll 16
-  for (int64_t i = 0; i < lanes<T>; ++i) {
-    if (i & Half) continue;
-    const Register upper = rows[i], lower = rows[i + Half];
-    rows[i] = Vec<T>(Register(__builtin_shufflevector(upper, lower, (Lane & Half ? lanes<T> + Lane - Half : Lane)...)));
-    rows[i + Half] =
-        Vec<T>(Register(__builtin_shufflevector(upper, lower, (Lane & Half ? lanes<T> + Lane : Lane + Half)...)));
+template <class T>
+inline constexpr auto lane_numbers = std::make_integer_sequence<int64_t, lanes<T>>();
+
+/// 16 bytes from each of Count addresses, `step` addresses apart, as one vector of the compiler's.
+template <int64_t Count, class T>
+auto load_quads(const T* const* from, int64_t step, int64_t offset) {
+  if constexpr (Count == 1) {
+    T values __attribute__((vector_size(16)));
+    std::memcpy(&values, *from + offset, sizeof values);
+    return values;
+  } else {
+    auto low = load_quads<Count / 2>(from, step, offset);
+    auto high = load_quads<Count / 2>(from + Count / 2 * step, step, offset);
+    return [&]<int64_t... I>(std::integer_sequence<int64_t, I...>) { return __builtin_shufflevector(low, high, I...); }
+    (std::make_integer_sequence<int64_t, Count * quad<T>>());
   }
+}
+
+/// In each 16 bytes, the lower (Upper: upper) halves of a and b, interleaved in runs of Run elements.
+template <int64_t Run, bool Upper, class T, int64_t... Lane>
+Vec<T> interleave(const Vec<T>& a, const Vec<T>& b, std::integer_sequence<int64_t, Lane...>) {
+  using Register = typename Vec<T>::register_type;
+  constexpr auto source = [](int64_t lane) {
+    const int64_t within = lane % quad<T>, run = within / Run;
+    const int64_t from = lane - within + run / 2 * Run + within % Run + (Upper ? quad<T> / 2 : 0);
+    return run % 2 == 0 ? from : lanes<T> + from;
+  };
+  const Register first = a, second = b;
+  return Vec<T>(Register(__builtin_shufflevector(first, second, source(Lane)...)));
 }
 }  // namespace detail
 
-/// The transpose of a square whose rows are vectors: first its quarters change places, then theirs, and so on.
+/// Element i of vector p is from[i][offset + p]: `quad` columns of a matrix whose rows start at from[0 .. lanes - 1].
 template <class T>
-void transpose(Vec<T> (&rows)[lanes<T>]) {
-  constexpr auto all_lanes = std::make_integer_sequence<int64_t, lanes<T>>();
-  if constexpr (lanes<T> >= 16) detail::swap_quarters<8>(rows, all_lanes);
-  if constexpr (lanes<T> >= 8) detail::swap_quarters<4>(rows, all_lanes);
-  if constexpr (lanes<T> >= 4) detail::swap_quarters<2>(rows, all_lanes);
-  detail::swap_quarters<1>(rows, all_lanes);
+void load_transposed(const T* const* from, int64_t offset, Vec<T> (&columns)[quad<T>]) {
+  using Register = typename Vec<T>::register_type;
+  constexpr int64_t blocks = lanes<T> / quad<T>;
+  constexpr auto all = detail::lane_numbers<T>;
+  Vec<T> rows[quad<T>];
+  for (int64_t i = 0; i < quad<T>; ++i) {
+    rows[i] = Vec<T>(Register(detail::load_quads<blocks>(from + i, quad<T>, offset)));
+  }
+  if constexpr (quad<T> == 2) {
+    columns[0] = detail::interleave<1, false>(rows[0], rows[1], all);
+    columns[1] = detail::interleave<1, true>(rows[0], rows[1], all);
+  } else {
+    const Vec<T> low01 = detail::interleave<1, false>(rows[0], rows[1], all);
+    const Vec<T> low23 = detail::interleave<1, false>(rows[2], rows[3], all);
+    const Vec<T> high01 = detail::interleave<1, true>(rows[0], rows[1], all);
+    const Vec<T> high23 = detail::interleave<1, true>(rows[2], rows[3], all);
+    columns[0] = detail::interleave<2, false>(low01, low23, all);
+    columns[1] = detail::interleave<2, true>(low01, low23, all);
+    columns[2] = detail::interleave<2, false>(high01, high23, all);
+    columns[3] = detail::interleave<2, true>(high01, high23, all);
+  }
 }
 
 // ---- reductions of one vector, always in the same order ----

@@ -1,0 +1,99 @@
+#include "apps/common/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "autograd/error.h"
+
+namespace reel::apps {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_to_write(const fs::path& path, int reason) {
+  fail("cannot write ", path.string(), ": ", std::strerror(reason));
+}
+
+/// A new file beside the one that it will become. Unless that has happened, it is removed at the end of the scope.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target) : target_(target) {
+    for (int attempt = 0; file_ < 0; ++attempt) {
+      name_ = target.string() + text(".", getpid(), "-", attempt, ".tmp");
+      file_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (file_ < 0 && errno != EEXIST) fail_to_write(target_, errno);
+    }
+  }
+
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  ~TemporaryFile() {
+    if (file_ >= 0) close(file_);
+    if (!renamed_) unlink(name_.c_str());
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      ssize_t count = ::write(file_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail_to_write(target_, errno);
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+  void become_target() {
+    if (fsync(file_) != 0) fail_to_write(target_, errno);
+    if (close(std::exchange(file_, -1)) != 0) fail_to_write(target_, errno);
+    if (std::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
+    renamed_ = true;
+  }
+
+ private:
+  fs::path target_;
+  std::string name_;
+  int file_ = -1;
+  bool renamed_ = false;
+};
+
+/// Makes a rename in `folder` outlive a power cut.
+void sync_folder(const fs::path& folder) {
+  int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;  // one that may be written to but not be read cannot be synced
+  int reason = fsync(file) == 0 ? 0 : errno;
+  close(file);
+  if (reason != 0 && reason != EINVAL) fail_to_write(folder, reason);  // EINVAL: this file system has no such notion
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  TemporaryFile file(path);
+  file.write(bytes);
+  file.become_target();
+  sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
+}
+
+void ensure_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  std::error_code unknown;
+  if (fs::is_directory(path, unknown)) {
+    if (access(path.c_str(), W_OK | X_OK) != 0) {
+      fail("cannot write into the folder ", path.string(), ": ", std::strerror(errno));
+    }
+    return;
+  }
+  if (!error && fs::exists(path, unknown)) error = std::make_error_code(std::errc::not_a_directory);
+  fail("cannot make the folder ", path.string(), ": ", error.message());
+}
+
+}  // namespace reel::apps

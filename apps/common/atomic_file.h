@@ -1,0 +1,16 @@
+#pragma once
+// Files that are there whole or not at all, whatever happens while they are written.
+
+#include <filesystem>
+#include <string_view>
+
+namespace reel::apps {
+
+/// Replaces `path` by a file that holds `bytes`, or leaves it as it was and throws, naming the path and the reason. The
+/// bytes go to a temporary file in the same folder, which is synced to the disk and then renamed over `path`.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+/// Makes the folder, and those it lies in, where they are missing. Throws unless files can then be made in it.
+void ensure_folder(const std::filesystem::path& path);
+
+}  // namespace reel::apps

@@ -1,0 +1,81 @@
+#include "apps/common/checkpoint.h"
+
+#include "apps/common/atomic_file.h"
+#include "autograd/error.h"
+#include "autograd/safetensors.h"
+#include "data/file.h"
+
+namespace reel::apps {
+namespace {
+
+constexpr std::string_view optimizer_prefix = "optimizer.";
+constexpr const char* metadata_key = "reel";
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  Safetensors file;
+  file.tensors = checkpoint.weights;
+  for (const auto& [name, value] : checkpoint.optimizer) {
+    file.tensors.emplace_back(std::string(optimizer_prefix) + name, value);
+  }
+  file.metadata = {{metadata_key, Json(checkpoint.notes).write()}};
+  write_file_atomically(path, write_safetensors(file));
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app) {
+  const std::string bytes = data::read_file(path);
+  try {
+    Checkpoint checkpoint;
+    Safetensors file = read_safetensors(bytes);
+    for (auto& [name, value] : file.tensors) {
+      if (name.starts_with(optimizer_prefix)) {
+        checkpoint.optimizer.emplace_back(name.substr(optimizer_prefix.size()), value);
+      } else {
+        checkpoint.weights.emplace_back(name, value);
+      }
+    }
+    for (const auto& [key, value] : file.metadata) {
+      if (key == metadata_key) checkpoint.notes = Json::parse(value).get<Json::Object>();
+    }
+    if (checkpoint.notes.empty()) fail("it holds weights, but not what Reel's apps keep beside them");
+    const auto& writer = note(checkpoint, "app").get<std::string>();
+    if (writer != app) fail("it was written by ", writer, ", not by ", app);
+    return checkpoint;
+  } catch (const Error& error) {
+    fail(path.string(), " is no checkpoint that can be read: ", error.what());
+  }
+}
+
+const Json& note(const Checkpoint& checkpoint, const std::string& key) {
+  for (const auto& [name, value] : checkpoint.notes) {
+    if (name == key) return value;
+  }
+  fail("the checkpoint has no entry \"", key, "\"");
+}
+
+Json to_json(const std::vector<std::pair<std::string, std::string>>& options) {
+  Json::Object object;
+  for (const auto& [name, value] : options) object.emplace_back(name, value);
+  return object;
+}
+
+std::vector<std::pair<std::string, std::string>> options_from(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const auto& [name, value] : json.get<Json::Object>()) options.emplace_back(name, value.get<std::string>());
+  return options;
+}
+
+// JSON's integers are signed; the bits are what counts.
+Json to_json(const Generator::State& state) {
+  return Json::Array{static_cast<std::int64_t>(state.seed), static_cast<std::int64_t>(state.position)};
+}
+
+Generator::State generator_state_from(const Json& json) {
+  const auto& words = json.get<Json::Array>();
+  if (words.size() != 2) fail("a random state has ", words.size(), " numbers; need seed and position");
+  return {static_cast<std::uint64_t>(words[0].get<std::int64_t>()),
+          static_cast<std::uint64_t>(words[1].get<std::int64_t>())};
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,38 @@
+#pragma once
+// Checkpoints: one safetensors file that holds a model and all that a run needs to go on bit for bit.
+//
+// The weights stand under their plain names, as in PyTorch; an optimizer's state under "optimizer." and its names; the
+// rest (options, vocabulary, step, random states) is one JSON text in the file's metadata under "reel".
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/json.h"
+#include "autograd/random.h"
+#include "autograd/tensor.h"
+
+namespace reel::apps {
+
+struct Checkpoint {
+  NamedTensors weights;
+  NamedTensors optimizer;
+  Json::Object notes;
+};
+
+/// Replaces the file, or leaves it as it was and throws.
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// Throws, naming the file, if there is none, if it is not whole, or if it was not written by `app`.
+Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app);
+
+/// An entry of the notes; throws if it is missing.
+const Json& note(const Checkpoint& checkpoint, const std::string& key);
+
+// Options and generators as notes.
+Json to_json(const std::vector<std::pair<std::string, std::string>>& options);
+std::vector<std::pair<std::string, std::string>> options_from(const Json& json);
+Json to_json(const Generator::State& state);
+Generator::State generator_state_from(const Json& json);
+
+}  // namespace reel::apps

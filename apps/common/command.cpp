@@ -1,0 +1,113 @@
+#include "apps/common/command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <new>
+
+#include "apps/common/interrupt.h"
+#include "apps/common/nearest.h"
+#include "apps/common/terminal.h"
+
+namespace reel::apps {
+
+namespace {
+
+constexpr int failed = 1;
+constexpr int misused = 2;
+
+/// While it lives, a failed write throws. Not any longer: what reports the failure may flush the stream once more.
+class ThrowAtFailure {
+ public:
+  explicit ThrowAtFailure(std::ostream& stream) : stream_(stream), before_(stream.exceptions()) {
+    stream_.exceptions(std::ios::badbit | std::ios::failbit);
+  }
+  ~ThrowAtFailure() { stream_.exceptions(before_); }
+  ThrowAtFailure(const ThrowAtFailure&) = delete;
+  ThrowAtFailure& operator=(const ThrowAtFailure&) = delete;
+
+ private:
+  std::ostream& stream_;
+  std::ios::iostate before_;
+};
+
+int help_width() { return std::clamp(terminal_width(STDOUT_FILENO), 40, 100); }
+
+std::string verb_list(const Program& program) {
+  std::size_t widest = 0;
+  for (const Verb& verb : program.verbs) widest = std::max(widest, verb.name.size());
+  std::string out = text("usage: ", program.name, " VERB [options]\n\n", program.summary, "\n\n");
+  for (const Verb& verb : program.verbs) {
+    out += text("  ", verb.name, std::string(widest - verb.name.size() + 2, ' '), verb.summary, "\n");
+  }
+  return out + text("\n", program.name, " VERB -h lists the options of a verb.\n");
+}
+
+const Verb& find_verb(const Program& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : program.verbs) {
+    if (verb.name == name) return verb;
+    names.push_back(verb.name);
+  }
+  std::string nearest = nearest_name(name, names);
+  throw UsageError(text("there is no verb \"", name, "\"; ",
+                        nearest.empty() ? "-h lists the verbs" : text("did you mean ", nearest, "?")));
+}
+
+/// `command` grows by the verb as soon as that is known, so that errors can say it.
+void dispatch(const Program& program, std::span<const std::string> arguments, std::ostream& out, std::string& command) {
+  bool has_verbs = program.verbs.size() != 1 || !program.verbs[0].name.empty();
+  if (has_verbs) {
+    if (arguments.empty()) throw UsageError("a verb is missing; -h lists the verbs");
+    if (arguments[0] == "-h" || arguments[0] == "--help") {
+      out << verb_list(program);
+      return;
+    }
+  }
+  const Verb& verb = has_verbs ? find_verb(program, arguments[0]) : program.verbs[0];
+  if (has_verbs) {
+    command += " " + verb.name;
+    arguments = arguments.subspan(1);
+  }
+  verb.run([&](Options& options) {
+    options.parse(arguments);
+    if (options.help_wanted()) out << options.help(command, verb.summary, help_width());
+    return !options.help_wanted();
+  });
+}
+
+}  // namespace
+
+int run_program(const Program& program, std::span<const std::string> arguments, std::ostream& out, std::ostream& err) {
+  std::string command = program.name;
+  auto report = [&](const auto&... parts) { err << text(command, ": ", parts..., "\n") << std::flush; };
+  try {
+    ThrowAtFailure guard(out);
+    dispatch(program, arguments, out, command);
+    out.flush();
+    return interrupted() ? 128 + interrupt_signal() : 0;
+  } catch (const UsageError& error) {
+    report(error.what());
+    return misused;
+  } catch (const std::bad_alloc&) {
+    report("out of memory; a smaller model, batch or context needs less");
+  } catch (const std::ios_base::failure&) {
+    int reason = errno;
+    if (reason != EPIPE) report("cannot write to standard output: ", std::strerror(reason));
+  } catch (const std::exception& error) {
+    report(error.what());
+  }
+  return failed;
+}
+
+int run_program(const Program& program, int argc, const char* const* argv) {
+  signal(SIGPIPE, SIG_IGN);  // a reader that went away then shows as a failed write
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  return run_program(program, arguments, std::cout, std::cerr);
+}
+
+}  // namespace reel::apps

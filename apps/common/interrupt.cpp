@@ -1,0 +1,28 @@
+#include "apps/common/interrupt.h"
+
+#include <signal.h>
+
+#include <atomic>
+
+namespace reel::apps {
+
+namespace {
+
+std::atomic<int> noted = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch nothing else");
+
+}  // namespace
+
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { noted = number; };
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second signal finds the default: the end
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return noted != 0; }
+
+int interrupt_signal() { return noted; }
+
+}  // namespace reel::apps

@@ -1,0 +1,16 @@
+#pragma once
+// Ctrl-C as a request: the first one is noted, so that a loop can finish its step and save; the second one ends the
+// process at once, as it would have without this. SIGTERM, which a batch system sends, is taken in the same way.
+
+namespace reel::apps {
+
+/// From here on the first signal is only noted.
+void watch_interrupts();
+
+/// Whether one has come since. True once, true for good.
+bool interrupted();
+
+/// Its number, 0 if none has come. A process that ended early because of it exits with 128 + this.
+int interrupt_signal();
+
+}  // namespace reel::apps

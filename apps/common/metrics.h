@@ -1,0 +1,42 @@
+#pragma once
+// metrics.csv: the numbers of a training run, a row for a record, for spreadsheets and pandas. The first column is the
+// step. RFC 4180, except that lines end in \n alone, so that cut and awk see no \r in the last column.
+
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "autograd/shape.h"
+
+namespace reel::apps {
+
+class MetricsFile {
+ public:
+  /// Starts the file anew with a header: "step", then `columns`. With `resumed_step`, goes on in the file that is
+  /// there, after dropping the rows of later steps and a last row that was cut off: the run writes those again. Throws
+  /// where that file has other columns.
+  MetricsFile(std::filesystem::path path, std::vector<std::string> columns,
+              std::optional<int64_t> resumed_step = std::nullopt);
+
+  /// Appends a row, flushed at once. A column that is not named stays empty. Throws at a name that is no column, and
+  /// where the row cannot be written.
+  void write(int64_t step, std::initializer_list<std::pair<std::string_view, double>> values);
+
+ private:
+  std::filesystem::path path_;
+  std::vector<std::string> columns_;
+  std::ofstream file_;
+};
+
+/// The cell for `text`: in quotes where a comma, quote or line break makes that needed.
+std::string csv_cell(std::string_view text);
+
+/// Whole numbers in full, others with nine significant digits: all that a float has.
+std::string csv_number(double value);
+
+}  // namespace reel::apps

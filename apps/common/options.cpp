@@ -1,0 +1,389 @@
+#include "apps/common/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <type_traits>
+
+#include "apps/common/nearest.h"
+#include "apps/common/terminal.h"
+
+namespace reel::apps {
+
+namespace {
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw UsageError(text(parts...));
+}
+
+/// In double quotes and on one line, whatever it holds.
+std::string quoted(std::string_view word) {
+  std::string out = "\"";
+  for (char c : word) out.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
+  return out + "\"";
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : between).append(word);
+  return out;
+}
+
+/// The seeds' scripts write --tb_dir, others --tb-dir.
+std::string with_hyphens(std::string_view name) {
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+/// The whole of `word` as a number. Throws UsageError.
+template <class Number>
+Number parse_number(const std::string& name, std::string_view word) {
+  static constexpr const char* kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+  Number number{};
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  bool whole = end == word.data() + word.size();
+  if (whole && error == std::errc::result_out_of_range) {
+    refuse("--", name, ": ", quoted(word), " is too large or too small for ", kind);
+  }
+  if (!whole || error != std::errc() || !std::isfinite(static_cast<double>(number))) {
+    refuse("--", name, ": ", quoted(word), " is not ", kind);
+  }
+  return number;
+}
+
+/// Both for a constant list and for one that may change.
+template <class List>
+auto* find_name(List& options, std::string_view name) {
+  auto found = std::find_if(options.begin(), options.end(),
+                            [wanted = with_hyphens(name)](auto& option) { return option.name == wanted; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+template <class List>
+auto* find_letter(List& options, char letter) {
+  auto found = std::find_if(options.begin(), options.end(), [&](auto& option) { return option.letter == letter; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+/// Appends `words`, broken into lines of at most `width` columns, each but the first after `indent` spaces. `column`
+/// is where the first line begins.
+void append_wrapped(std::string& out, const std::string& words, int column, int indent, int width) {
+  std::istringstream stream(words);
+  bool line_is_empty = true;
+  for (std::string word; stream >> word;) {
+    int needed = display_width(word) + (line_is_empty ? 0 : 1);
+    if (!line_is_empty && column + needed > width) {
+      out.append("\n").append(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+      line_is_empty = true;
+    }
+    if (!line_is_empty) out.push_back(' ');
+    out.append(word);
+    column += display_width(word) + (line_is_empty ? 0 : 1);
+    line_is_empty = false;
+  }
+  out.push_back('\n');
+}
+
+}  // namespace
+
+bool Range::contains(double value) const {
+  return (low_is_in ? value >= low : value > low) && (high_is_in ? value <= high : value < high);
+}
+
+std::string Range::words() const {
+  bool above = std::isfinite(low);
+  bool below = std::isfinite(high);
+  if (above && below && low_is_in && high_is_in) return text("from ", number_text(low), " to ", number_text(high));
+  std::string out;
+  if (above) out = text(low_is_in ? "at least " : "more than ", number_text(low));
+  if (below) out += text(above ? " and " : "", high_is_in ? "at most " : "less than ", number_text(high));
+  return out;
+}
+
+std::string number_text(double value) {
+  std::array<char, 32> buffer;
+  std::string out(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr);
+  std::size_t exponent = out.find('e');
+  if (exponent != std::string::npos && out[exponent + 2] == '0') out.erase(exponent + 2, 1);  // 1e-05
+  return out;
+}
+
+// ---- declaration
+
+void Options::add_option(Option option) {
+  option.name = with_hyphens(option.name);
+  if (find_name(options_, option.name) || option.name == "help") fail("options: --", option.name, " is declared twice");
+  if (option.letter != no_letter && (find_letter(options_, option.letter) || option.letter == 'h')) {
+    fail("options: -", option.letter, " is declared twice");
+  }
+  option.initial = option.get();
+  option.set(option.initial);  // a default that breaks its own rule could be kept but not restored
+  options_.push_back(std::move(option));
+}
+
+void Options::add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help, Range range) {
+  add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+}
+
+void Options::add(double* value, std::string name, char letter, std::string unit, std::string help, Range range) {
+  add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+}
+
+void Options::add(std::string* value, std::string name, char letter, std::string unit, std::string help) {
+  add_option({std::move(name), letter, std::move(unit), std::move(help), value});
+}
+
+void Options::add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
+                         std::string help) {
+  std::string unit = joined(choices, "|");
+  add_option({std::move(name), letter, std::move(unit), std::move(help), value, {}, std::move(choices)});
+}
+
+void Options::add_flag(bool* value, std::string name, char letter, std::string help) {
+  add_option({std::move(name), letter, "", std::move(help), value});
+}
+
+void Options::add_arguments(std::vector<std::string>* values, std::string unit, std::string help) {
+  arguments_ = {values, std::move(unit), std::move(help)};
+}
+
+// ---- values
+
+void Options::Option::set(std::string_view word) {
+  auto set_number = [&](auto& value) {
+    auto number = parse_number<std::decay_t<decltype(value)>>(name, word);
+    if (!range.contains(static_cast<double>(number))) {
+      refuse("--", name, ": ", word, " is out of range; need ", range.words());
+    }
+    value = number;
+  };
+  if (auto* flag = std::get_if<bool*>(&target)) {
+    if (word != "true" && word != "false") refuse("--", name, ": ", quoted(word), " is neither true nor false");
+    **flag = word == "true";
+  } else if (auto* integer = std::get_if<std::int64_t*>(&target)) {
+    set_number(**integer);
+  } else if (auto* real = std::get_if<double*>(&target)) {
+    set_number(**real);
+  } else {
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
+      refuse("--", name, ": ", quoted(word), " is none of ", joined(choices, ", "));
+    }
+    *std::get<std::string*>(target) = word;
+  }
+}
+
+std::string Options::Option::get() const {
+  if (auto* flag = std::get_if<bool*>(&target)) return **flag ? "true" : "false";
+  if (auto* integer = std::get_if<std::int64_t*>(&target)) return std::to_string(**integer);
+  if (auto* real = std::get_if<double*>(&target)) return number_text(**real);
+  return *std::get<std::string*>(target);
+}
+
+bool Options::given(std::string_view name) const {
+  const Option* option = find_name(options_, name);
+  if (!option) fail("options: there is no --", name, " that could be given");
+  return option->given;
+}
+
+std::vector<std::pair<std::string, std::string>> Options::values() const {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const Option& option : options_) result.emplace_back(option.name, option.get());
+  return result;
+}
+
+void Options::restore(const std::vector<std::pair<std::string, std::string>>& values) {
+  for (const auto& [name, value] : values) {
+    Option* option = find_name(options_, name);
+    if (!option) fail("the stored configuration has an option --", name, ", which there is not");
+    if (option->given) continue;
+    try {
+      option->set(value);
+    } catch (const UsageError& error) {
+      fail("the stored configuration does not fit: ", error.what());
+    }
+  }
+}
+
+// ---- the command line
+
+/// One walk over the arguments.
+class Options::Parser {
+ public:
+  Parser(Options& options, std::span<const std::string> arguments) : options_(options), rest_(arguments) {}
+
+  void run() {
+    while (!rest_.empty() && !options_.help_wanted_) {
+      const std::string& argument = next();
+      if (argument == "--") {
+        while (!rest_.empty()) add_argument(next());
+      } else if (argument.starts_with("--")) {
+        long_option(std::string_view(argument).substr(2));
+      } else if (argument.size() > 1 && argument[0] == '-') {
+        letters(std::string_view(argument).substr(1));
+      } else {
+        add_argument(argument);
+      }
+    }
+  }
+
+ private:
+  const std::string& next() {
+    const std::string& argument = rest_.front();
+    rest_ = rest_.subspan(1);
+    return argument;
+  }
+
+  void add_argument(const std::string& argument) {
+    if (!options_.arguments_.values) refuse("unexpected argument ", quoted(argument), "; options begin with -");
+    options_.arguments_.values->push_back(argument);
+  }
+
+  /// NAME, NAME=VALUE or, for a flag, no-NAME
+  void long_option(std::string_view argument) {
+    std::size_t equals = argument.find('=');
+    bool has_value = equals != std::string_view::npos;
+    std::string name = with_hyphens(argument.substr(0, equals));
+    if (name == "help") {
+      options_.help_wanted_ = true;
+      return;
+    }
+    Option* option = find_name(options_.options_, name);
+    bool turned_off = false;
+    if (!option && name.starts_with("no-")) {
+      option = find_name(options_.options_, name.substr(3));
+      turned_off = option && option->is_flag();
+      if (!turned_off) option = nullptr;
+    }
+    if (!option) unknown(name);
+    if (option->is_flag()) {
+      if (has_value) refuse("--", name, " takes no value");
+      give(*option, turned_off ? "false" : "true");
+    } else {
+      give(*option, has_value ? argument.substr(equals + 1) : following_value(*option));
+    }
+  }
+
+  /// After one hyphen: letters of flags, then perhaps that of an option, whose value is the rest or follows.
+  void letters(std::string_view argument) {
+    while (!argument.empty()) {
+      char letter = argument[0];
+      argument.remove_prefix(1);
+      if (letter == 'h') {
+        options_.help_wanted_ = true;
+        return;
+      }
+      Option* option = find_letter(options_.options_, letter);
+      if (!option) refuse("unknown option ", quoted(std::string("-") + letter), "; -h lists the options");
+      if (option->is_flag()) {
+        give(*option, "true");
+        continue;
+      }
+      if (argument.starts_with("=")) argument.remove_prefix(1);
+      give(*option, argument.empty() ? following_value(*option) : argument);
+      return;
+    }
+  }
+
+  static void give(Option& option, std::string_view value) {
+    option.set(value);
+    option.given = true;
+  }
+
+  std::string_view following_value(const Option& option) {
+    if (rest_.empty()) refuse("--", option.name, ": the value ", option.unit, " is missing");
+    if (names_an_option(rest_.front())) {
+      refuse("--", option.name, ": the value ", option.unit, " is missing; ", quoted(rest_.front()),
+             " after it is an option (a value like that is written with =)");
+    }
+    return next();
+  }
+
+  bool names_an_option(std::string_view argument) const {
+    if (argument.starts_with("--")) {
+      std::string_view name = argument.substr(2, argument.find('=') - 2);
+      return name == "help" || find_name(options_.options_, name) != nullptr;
+    }
+    return argument.size() > 1 && argument[0] == '-' &&
+           (argument[1] == 'h' || find_letter(options_.options_, argument[1]));
+  }
+
+  [[noreturn]] void unknown(const std::string& name) const {
+    std::vector<std::string> names{"help"};
+    for (const Option& option : options_.options_) names.push_back(option.name);
+    std::string nearest = nearest_name(name, names);
+    refuse("unknown option ", quoted("--" + name),
+           nearest.empty() ? "; -h lists the options" : text("; did you mean --", nearest, "?"));
+  }
+
+  Options& options_;
+  std::span<const std::string> rest_;
+};
+
+void Options::parse(std::span<const std::string> arguments) { Parser(*this, arguments).run(); }
+
+// ---- help
+
+std::string Options::Option::usage() const {
+  std::string out = letter == no_letter ? "      --" : text("  -", letter, ", --");
+  return out + name + (unit.empty() ? "" : " " + unit);
+}
+
+std::string Options::Option::description() const {
+  std::string limits;
+  if (is_flag()) {
+    if (initial == "true") limits = text("on unless --no-", name);
+  } else if (!initial.empty()) {
+    limits = text("default ", initial);
+  }
+  std::string words = range.words();
+  if (!words.empty()) limits += (limits.empty() ? "" : "; ") + words;
+  return limits.empty() ? help : text(help, " [", limits, "]");
+}
+
+std::string Options::help(std::string_view command, std::string_view summary, int width) const {
+  static constexpr int widest_usage = 28;
+  int column = 12;  // where the descriptions begin
+  for (const Option& option : options_) {
+    int usage = display_width(option.usage());
+    if (usage <= widest_usage) column = std::max(column, usage + 2);
+  }
+
+  std::string out;
+  auto list = [&](const std::string& usage, const std::string& description) {
+    out.append(usage);
+    int at = display_width(usage);
+    if (at + 2 > column) {
+      out.push_back('\n');
+      at = 0;
+    }
+    out.append(static_cast<std::size_t>(column - at), ' ');
+    append_wrapped(out, description, column, column, width);
+  };
+
+  out.append(text("usage: ", command, " [options]"));
+  if (arguments_.values) out.append(text(" [", arguments_.unit, " ...]"));
+  out.append("\n\n");
+  append_wrapped(out, std::string(summary), 0, 0, width);
+  if (arguments_.values) {
+    out.push_back('\n');
+    list("  " + arguments_.unit, arguments_.help);
+  }
+  std::size_t next_section = 0;
+  for (std::size_t i = 0; i <= options_.size(); ++i) {
+    for (; next_section < sections_.size() && sections_[next_section].first == i; ++next_section) {
+      out.append(text("\n", sections_[next_section].title, ":\n"));
+    }
+    if (i == 0 && sections_.empty()) out.push_back('\n');
+    if (i < options_.size()) list(options_[i].usage(), options_[i].description());
+  }
+  out.push_back('\n');
+  list("  -h, --help", "show this page");
+  return out;
+}
+
+}  // namespace reel::apps

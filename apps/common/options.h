@@ -1,0 +1,133 @@
+#pragma once
+// Command-line options: each is declared once, with its names, unit, help and limits, and bound to a variable that it
+// fills. The declaration also yields the page that -h prints and the list that a checkpoint keeps.
+//
+//     Options options;
+//     options.section("Training");
+//     options.add(&config.batch_size, "batch-size", 'b', "N", "examples in a step", at_least(1));
+//     options.add_flag(&config.final_run, "final", 'f', "score the test set once, at the end");
+//     options.parse(arguments);
+//
+// Written as --batch-size 12, --batch-size=12, --batch_size 12, -b 12 or -b12; a flag as --final, -f or --no-final.
+// The last of several wins, and -- ends the options. What the variable holds at its declaration is the default.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "autograd/error.h"
+
+namespace reel::apps {
+
+/// The command line asks for what there is not. what() is one line that names the option.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The numbers that an option takes.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_is_in = true;
+  bool high_is_in = true;
+
+  bool contains(double value) const;
+  /// "at least 1", "from 0 to 1", "more than 0 and less than 1"; empty where every number is in.
+  std::string words() const;
+
+  Range and_at_most(double value) const { return {low, value, low_is_in, true}; }
+  Range and_less_than(double value) const { return {low, value, low_is_in, false}; }
+};
+
+inline Range at_least(double value) { return Range{.low = value}; }
+inline Range more_than(double value) { return Range{.low = value, .low_is_in = false}; }
+
+/// A double as a person writes it, exact when read again: 0.001, 1e-5.
+std::string number_text(double value);
+
+class Options {
+ public:
+  static constexpr char no_letter = '\0';
+
+  /// The heading under which -h lists what is added from here on.
+  void section(std::string title) { sections_.push_back({std::move(title), options_.size()}); }
+
+  // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
+  // help: N, RATE, FILE.
+  void add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
+  void add(double* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
+  void add(std::string* value, std::string name, char letter, std::string unit, std::string help);
+  /// One word out of `choices`.
+  void add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
+                  std::string help);
+  void add_flag(bool* value, std::string name, char letter, std::string help);
+  /// Arguments that are no options; without this they are refused.
+  void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
+
+  /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError.
+  void parse(std::span<const std::string> arguments);
+
+  bool help_wanted() const { return help_wanted_; }
+  /// The page for `command`, say "generate train", wrapped at `width` columns.
+  std::string help(std::string_view command, std::string_view summary, int width) const;
+
+  /// Whether the command line named this option.
+  bool given(std::string_view name) const;
+
+  /// Every option with its value, in order of declaration, for a checkpoint to keep.
+  std::vector<std::pair<std::string, std::string>> values() const;
+  /// Puts kept values back, except where the command line said otherwise. Throws Error at a name or value that does not
+  /// fit, since then the list comes from elsewhere.
+  void restore(const std::vector<std::pair<std::string, std::string>>& values);
+
+ private:
+  using Target = std::variant<bool*, std::int64_t*, double*, std::string*>;
+
+  struct Option {
+    std::string name;
+    char letter;
+    std::string unit;
+    std::string help;
+    Target target;
+    Range range{};
+    std::vector<std::string> choices{};
+    std::string initial{};
+    bool given = false;
+
+    bool is_flag() const { return std::holds_alternative<bool*>(target); }
+    void set(std::string_view text);
+    std::string get() const;
+    /// "  -b, --batch-size N"
+    std::string usage() const;
+    /// The help, then the default and the limits in brackets.
+    std::string description() const;
+  };
+
+  struct Section {
+    std::string title;
+    std::size_t first;  // among options_
+  };
+
+  struct Arguments {
+    std::vector<std::string>* values = nullptr;
+    std::string unit;
+    std::string help;
+  };
+
+  class Parser;
+
+  void add_option(Option option);
+
+  std::vector<Option> options_;
+  std::vector<Section> sections_;
+  Arguments arguments_;
+  bool help_wanted_ = false;
+};
+
+}  // namespace reel::apps

@@ -1,0 +1,27 @@
+#pragma once
+// The text of a run: read, cut into parts, and turned into tokens.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/generate/config.h"
+#include "data/tokenizer.h"
+
+namespace reel::apps {
+
+struct Corpus {
+  std::string name;  // of the file, for messages
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  std::vector<std::int32_t> train;
+  std::vector<std::int32_t> validation;
+  std::vector<std::int32_t> test;  // empty without --final
+};
+
+/// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
+/// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have count
+/// as unknown.
+Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr);
+
+}  // namespace reel::apps

@@ -1,0 +1,112 @@
+// generate: a model that learns to write, character by character.
+
+#include <iostream>
+
+#include "apps/common/command.h"
+#include "apps/common/interrupt.h"
+#include "apps/generate/corpus.h"
+#include "apps/generate/model.h"
+#include "apps/generate/score.h"
+#include "apps/generate/train.h"
+#include "apps/generate/write.h"
+#include "autograd/error.h"
+#include "data/utf8.h"
+
+namespace reel::apps {
+namespace {
+
+struct EvalConfig {
+  std::string from = "runs/generate";
+  std::string data;
+  bool final_run = false;
+  std::int64_t batch_size = 32;
+  std::int64_t threads = 0;
+};
+
+void declare_eval(Options& o, EvalConfig& c) {
+  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
+  o.add(&c.data, "data", 'D', "FILE", "text to score, cut as in training; without it, the one trained on");
+  o.add_flag(&c.final_run, "final", 'f', "score the test part of a run that was trained with --final");
+  o.add(&c.batch_size, "batch-size", 'b', "N", "windows read at once", at_least(1).and_at_most(1 << 20));
+  add_threads(o, c.threads);
+}
+
+void eval(Options&, EvalConfig& c) {
+  use_threads(c.threads);
+  TrainedModel trained = load_model(c.from);
+  if (c.final_run && !trained.config.final_run) {
+    throw UsageError(text("--final: ", c.from, " was trained without it, and so has no part set aside for a test"));
+  }
+  if (!c.data.empty()) trained.config.data = c.data;
+  const Corpus corpus = read_corpus(trained.config, std::move(trained.tokenizer));
+  const Score score = c.final_run ? evaluate(*trained.model, corpus.test, c.batch_size, "the test part of " + corpus.name)
+                                  : evaluate(*trained.model, corpus.validation, c.batch_size,
+                                             "the validation part of " + corpus.name);
+  std::cout << to_string(score) << std::endl;
+}
+
+struct SampleConfig {
+  std::string from = "runs/generate";
+  std::string prompt = "\n";
+  std::int64_t length = 600;
+  Choice choice;
+  std::int64_t seed = 1;
+  std::int64_t threads = 0;
+};
+
+void declare_sample(Options& o, SampleConfig& c) {
+  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
+  o.add(&c.prompt, "prompt", 'p', "TEXT", "what the model goes on from; a line break by default");
+  o.add(&c.length, "sample-length", 'n', "N", "tokens to write", at_least(0));
+  o.add(&c.choice.temperature, "temperature", 't', "T",
+        "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable", at_least(0));
+  o.add(&c.choice.top_k, "top-k", Options::no_letter, "K", "draw from the K most probable only; 0 for all", at_least(0));
+  o.add(&c.choice.top_p, "top-p", Options::no_letter, "P",
+        "draw from the most probable only, as many as reach this probability", more_than(0).and_at_most(1));
+  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same text");
+  add_threads(o, c.threads);
+}
+
+std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const SampleConfig& c) {
+  if (c.prompt.empty()) throw UsageError("--prompt is empty; give at least one character to go on from");
+  try {
+    return tokenizer.encode(c.prompt);
+  } catch (const Error& error) {
+    fail("--prompt: ", error.what());
+  }
+}
+
+void sample(Options&, SampleConfig& c) {
+  use_threads(c.threads);
+  TrainedModel trained = load_model(c.from);
+  const data::Tokenizer& tokenizer = *trained.tokenizer;
+  const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, c);
+  Generator generator(static_cast<std::uint64_t>(c.seed));
+  watch_interrupts();
+  std::cout << c.prompt << std::flush;
+
+  // A token of the byte tokenizer may be a part of a character: print what is complete.
+  std::string pending;
+  write_tokens(*trained.model, prompt, c.length, c.choice, generator, [&](std::int32_t token) {
+    pending += tokenizer.decode({&token, 1});
+    if (data::replace_invalid_utf8(pending) == pending || pending.size() >= 4) {
+      std::cout << data::replace_invalid_utf8(pending) << std::flush;
+      pending.clear();
+    }
+    return !interrupted();
+  });
+  std::cout << data::replace_invalid_utf8(pending) << std::endl;
+}
+
+}  // namespace
+}  // namespace reel::apps
+
+int main(int argc, char** argv) {
+  using namespace reel::apps;
+  return run_program({"generate",
+                      "A model that learns to write, character by character.",
+                      {make_verb("train", "learn from a text", declare_train, train),
+                       make_verb("eval", "score a trained model on the whole validation part", declare_eval, eval),
+                       make_verb("sample", "let a trained model write", declare_sample, sample)}},
+                     argc, argv);
+}

@@ -1,0 +1,33 @@
+#pragma once
+// The models that `generate` can train, by name, and their checkpoints.
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "apps/common/checkpoint.h"
+#include "apps/generate/config.h"
+#include "data/tokenizer.h"
+#include "nn/language_model.h"
+
+namespace reel::apps {
+
+/// The model of config.model with random weights, or, if it counts, trained on `tokens`.
+std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& config, std::int64_t vocabulary,
+                                              std::span<const std::int32_t> tokens);
+
+/// A trained model, its tokenizer and the options it was trained with.
+struct TrainedModel {
+  GenerateConfig config;
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  std::unique_ptr<nn::LanguageModel> model;
+};
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
+
+/// From a checkpoint, or throws, naming `path`.
+TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::path& path);
+/// From the checkpoint in a folder that train wrote.
+TrainedModel load_model(const std::filesystem::path& folder);
+
+}  // namespace reel::apps

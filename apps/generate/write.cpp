@@ -1,0 +1,57 @@
+#include "apps/generate/write.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "autograd/error.h"
+#include "autograd/ops.h"
+
+namespace reel::apps {
+
+std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Generator& generator) {
+  std::vector<std::int32_t> order(log_probs.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto log_prob = [&](std::int32_t token) { return log_probs[static_cast<std::size_t>(token)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return log_prob(a) > log_prob(b); });
+  if (choice.temperature == 0) return order.front();
+
+  std::vector<double> weights;
+  for (std::int32_t token : order) {
+    weights.push_back(std::exp((log_prob(token) - log_prob(order.front())) / choice.temperature));
+  }
+  if (choice.top_k > 0) weights.resize(std::min(weights.size(), static_cast<std::size_t>(choice.top_k)));
+  double kept = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (choice.top_p < 1) {
+    std::size_t count = 0;
+    double sum = 0;
+    while (count < weights.size() && sum < choice.top_p * kept) sum += weights[count++];
+    weights.resize(count);
+    kept = sum;
+  }
+
+  double place = generator.uniform() * kept;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    place -= weights[i];
+    if (place < 0) return order[i];
+  }
+  return order[weights.size() - 1];  // rounding left a crumb
+}
+
+void write_tokens(nn::LanguageModel& model, std::vector<std::int32_t> tokens, std::int64_t length, const Choice& choice,
+                  Generator& generator, const std::function<bool(std::int32_t)>& each) {
+  if (tokens.empty()) fail("write_tokens: the prompt is empty; need at least one token");
+  const bool was_training = model.training();
+  model.eval();
+  const auto context = static_cast<std::size_t>(model.context());
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::size_t seen = std::min(tokens.size(), context);
+    const Ids window({1, static_cast<std::int64_t>(seen)}, {tokens.end() - static_cast<std::ptrdiff_t>(seen), tokens.end()});
+    const Tensor next = model(window).select(1, -1).select(0, 0);  // (V)
+    tokens.push_back(draw(next.to_vector(), choice, generator));
+    if (!each(tokens.back())) break;
+  }
+  model.train(was_training);
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,74 @@
+#pragma once
+// Copies of parts of a matrix that lie closer together in memory than the original.
+
+#include <algorithm>
+
+#include "autograd/kernels/matmul.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+/// The columns that a register tile covers.
+template <class T>
+inline constexpr int64_t panel_width = 2 * lanes<T>;
+
+/// Whether rows this far apart compete for the same few places in the first cache, which holds addresses that agree
+/// in their last 12 bits in no more than 8 to 12 places.
+template <class T>
+bool collides(int64_t stride) {
+  return stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
+}
+
+/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, each padded to panel_width elements. What it
+/// is padded with does not matter: no sum over these columns is ever stored.
+template <class T>
+void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
+  if (b.col_stride == 1) {
+    const int64_t rest = width % lanes<T>;
+    for (int64_t p = 0; p < depth; ++p) {
+      const T* from = b.data + p * b.row_stride;
+      T* to = panel + p * panel_width<T>;
+      int64_t j = 0;
+      for (; j + lanes<T> <= width; j += lanes<T>) store(to + j, load(from + j));
+      if (rest > 0) store(to + j, load_n(from + j, rest));
+    }
+    return;
+  }
+  for (int64_t j = 0; j < width; j += lanes<T>) {
+    const T* columns[lanes<T>];
+    for (int64_t i = 0; i < lanes<T>; ++i) columns[i] = b.data + std::min(j + i, width - 1) * b.col_stride;
+    int64_t p = 0;
+    if (b.row_stride == 1) {  // the columns are dense: whole vectors of them can be transposed
+      for (; p + quad<T> <= depth; p += quad<T>) {
+        Vec<T> rows[quad<T>];
+        load_transposed(columns, p, rows);
+        for (int64_t i = 0; i < quad<T>; ++i) store(panel + (p + i) * panel_width<T> + j, rows[i]);
+      }
+    }
+    for (; p < depth; ++p) {
+      T* to = panel + p * panel_width<T> + j;
+      for (int64_t i = 0; i < lanes<T>; ++i) to[i] = columns[i][p * b.row_stride];
+    }
+  }
+}
+
+/// How many elements compact() needs room for.
+template <class T>
+constexpr int64_t compact_size(int64_t rows, int64_t columns) {
+  return (rows + 2 * lanes<T>)*(columns + 2 * lanes<T>);
+}
+
+/// Copies rows x columns elements to `buffer`, in the order in which they lie, but close together.
+template <class T>
+Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buffer) {
+  if (a.row_stride == 1) return compact(a.transposed(), columns, rows, buffer).transposed();
+  const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* from = a.data + i * a.row_stride;
+    T* to = buffer + i * stride;
+    for (int64_t j = 0; j < columns; ++j) to[j] = from[j * a.col_stride];
+  }
+  return {buffer, stride, 1};
+}
+
+}  // namespace reel::kernels

@@ -1,0 +1,95 @@
+#pragma once
+// The innermost part of a matrix product: a small tile of c, summed up in registers.
+//
+// tile_rows x 2 vectors of c leave room for two vectors of b and one element of a. Each vector of b is then used
+// tile_rows times and each element of a twice, so that the multipliers wait for neither.
+
+#include <array>
+#include <utility>
+
+#include "autograd/kernels/matmul.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
+
+/// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
+inline constexpr int wide_vectors = 8;
+
+/// Rows x `width` elements of c from `depth` products each. a starts at the tile's first row, b, c and the bias at its
+/// first column; the rows of b are dense, b_stride apart. Vectors are as many as cover the width; Partial says that
+/// they cover more, and then b is padded to whole vectors unless has_masks.
+template <class T, int Rows, int Vectors, bool Partial>
+void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
+                   int64_t width, const Epilogue<T>& epilogue) {
+  const int64_t rest = width - (Vectors - 1) * lanes<T>;  // what of the last vector counts
+  auto load_vector = [rest](const T* row, int v) {
+    return Partial && v == Vectors - 1 ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
+  };
+
+  // Local, and every loop over it unrolled: otherwise compilers keep the sums in memory.
+  Vec<T> sum[Rows][Vectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      sum[i][v] = splat(T(0));
+      __builtin_prefetch(c + i * c_stride + v * lanes<T>, 1);  // needed when the sums are complete
+    }
+  }
+
+  for (int64_t p = 0; p < depth; ++p) {
+    Vec<T> b_row[Vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Vec<T> a_element = splat(a.data[i * a.row_stride]);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(a_element, b_row[v], sum[i][v]);
+    }
+    a.data += a.col_stride;
+    b += b_stride;
+  }
+
+#pragma GCC unroll 8
+  for (int v = 0; v < Vectors; ++v) {
+    const Vec<T> bias = epilogue.bias ? load_vector(epilogue.bias, v) : splat(T(0));
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      T* row = c + i * c_stride;
+      Vec<T> value = sum[i][v];
+      if (epilogue.accumulate) value += load_vector(row, v);
+      if (epilogue.bias) value += bias;
+      if (epilogue.relu) value = max(splat(T(0)), value);
+      if (Partial && v == Vectors - 1) {
+        store_n(row + v * lanes<T>, value, rest);
+      } else {
+        store(row + v * lanes<T>, value);
+      }
+    }
+  }
+}
+
+template <class T>
+using TileKernel = decltype(&multiply_tile<T, 1, 1, false>);
+
+/// multiply_tile with 1 to tile_rows rows, at index rows - 1
+template <class T>
+using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
+
+template <class T, int Vectors, bool Partial>
+inline constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
+  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, Partial>...};
+}
+(std::make_integer_sequence<int, tile_rows>());
+
+/// The kernels for a tile of 1 <= width <= 2 vectors.
+template <class T>
+const TileKernels<T>& tile_kernels_for(int64_t width) {
+  if (width > lanes<T>) return width == 2 * lanes<T> ? tile_kernels<T, 2, false> : tile_kernels<T, 2, true>;
+  return width == lanes<T> ? tile_kernels<T, 1, false> : tile_kernels<T, 1, true>;
+}
+
+}  // namespace reel::kernels

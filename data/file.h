@@ -1,0 +1,21 @@
+#pragma once
+// Reading files whole. Every error is one line that names the file.
+//
+// read_text is where a text from outside becomes plain: a byte-order mark at its start is dropped and the line ends
+// CRLF and CR become LF. Were that left to those who use the text, an editor's habits would end up as characters of a
+// vocabulary, and two copies of one text would make two models.
+
+#include <filesystem>
+#include <string>
+
+namespace reel::data {
+
+/// The bytes as they are, for the byte tokenizer or for formats of their own. Throws if the file is missing, a folder,
+/// unreadable or empty.
+std::string read_file(const std::filesystem::path& path);
+
+/// The file's text, in UTF-8, plain as said above. Throws as read_file does, if the file is not UTF-8 (saying at which
+/// byte and line), and if it holds a byte-order mark and nothing else.
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace reel::data

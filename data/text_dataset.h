@@ -1,0 +1,57 @@
+#pragma once
+// A text as a next-token problem. From C tokens of it, the context, a model predicts at each place the token that
+// follows, so a window of C + 1 tokens holds C examples:
+//
+//   tokens   t0 t1 t2 t3 t4 ...       window 1 with C = 3:   input   t1 t2 t3
+//                                                            target  t2 t3 t4
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/batch.h"
+
+namespace reel::data {
+
+class TextDataset {
+ public:
+  /// Throws, calling the text `name`, unless context > 0 and there are at least context + 1 tokens.
+  TextDataset(std::vector<std::int32_t> tokens, int64_t context, std::string_view name = "the text");
+
+  std::span<const std::int32_t> tokens() const { return tokens_; }
+  int64_t context() const { return context_; }
+  /// How many windows of `context` there are; they overlap.
+  int64_t size() const { return target_count() - context_ + 1; }
+  /// How many tokens can be predicted: all but the first.
+  int64_t target_count() const { return static_cast<int64_t>(tokens_.size()) - 1; }
+
+  /// The windows of `context` tokens that begin at `starts`. Shapes (starts.size(), context). Throws unless each start
+  /// is in 0 .. size() - 1.
+  Batch windows(std::span<const int64_t> starts) const { return windows(starts, context_); }
+  /// The same with another length, for the end of a text. Throws unless length > 0 and every window
+  /// with its targets lies in the text.
+  Batch windows(std::span<const int64_t> starts, int64_t length) const;
+
+ private:
+  std::vector<std::int32_t> tokens_;
+  int64_t context_;
+};
+
+// A text is cut in one piece, not window by window: windows overlap, and neighbouring ones would put nearly the same
+// text on both sides. The first part trains and what follows validates; cut that in half once more for a final test.
+
+template <class Part>
+struct Split {
+  Part first;  // floor(share * size) of the whole
+  Part rest;
+};
+
+/// Throws unless 0 < share < 1, as does split_text.
+Split<std::vector<std::int32_t>> split(std::span<const std::int32_t> tokens, double share);
+
+/// Counts and cuts between characters of UTF-8. To cut before tokenizing lets the vocabulary come from the training
+/// part alone. The parts are views of `text`.
+Split<std::string_view> split_text(std::string_view text, double share);
+
+}  // namespace reel::data

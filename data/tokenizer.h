@@ -1,0 +1,78 @@
+#pragma once
+// Tokenizers turn a text into the ids that a model reads, 0 .. vocabulary_size() - 1, and back.
+//
+//   CharTokenizer   one id for each distinct character (Unicode code point) of the text it was trained on
+//   ByteTokenizer   one id for each byte: nothing to train, nothing unseen, any file
+//
+// A checkpoint holds a tokenizer as two strings, name() and vocabulary(); restore_tokenizer makes it again.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reel::data {
+
+/// What becomes of a character that the tokenizer was not trained on.
+enum class Unseen {
+  refuse,  // an error that lists them
+  replace  // U+FFFD's id stands for all of them
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// What --tokenizer calls it.
+  virtual std::string name() const = 0;
+  /// UTF-8, and all that name() leaves to be said.
+  virtual std::string vocabulary() const = 0;
+  virtual std::int64_t vocabulary_size() const = 0;
+
+  /// Throws, naming them, if characters of `text` have no id and, with Unseen::replace, the vocabulary has no U+FFFD
+  /// to stand for them.
+  virtual std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const = 0;
+  /// The text of `ids`. Throws if one is not in 0 .. vocabulary_size() - 1.
+  virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+};
+
+/// Its vocabulary is the distinct characters, in the order of their code points; a character's id is its place there.
+class CharTokenizer : public Tokenizer {
+ public:
+  /// The characters of `text`; with Unseen::replace also U+FFFD, so that encode can be asked to replace. Train on the
+  /// training part alone and replace in what validates. Throws if `text` is empty or not UTF-8.
+  static CharTokenizer train(std::string_view text, Unseen unseen = Unseen::refuse);
+  /// From what vocabulary() returned. Throws unless the characters are in order and each is there once.
+  explicit CharTokenizer(std::string_view vocabulary);
+
+  std::string name() const override { return "char"; }
+  std::string vocabulary() const override;
+  std::int64_t vocabulary_size() const override;
+  std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+
+ private:
+  std::u32string characters_;
+};
+
+/// The ids are the bytes' values. decode gives any bytes back; replace_invalid_utf8 makes them fit to print.
+class ByteTokenizer : public Tokenizer {
+ public:
+  std::string name() const override { return "byte"; }
+  std::string vocabulary() const override { return ""; }
+  std::int64_t vocabulary_size() const override { return 256; }
+  std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
+  std::string decode(std::span<const std::int32_t> ids) const override;
+};
+
+/// The tokenizer called `name` ("char" or "byte"), trained on `text`. Throws as CharTokenizer::train does, or if there
+/// is none of that name.
+std::unique_ptr<Tokenizer> train_tokenizer(std::string_view name, std::string_view text,
+                                           Unseen unseen = Unseen::refuse);
+
+/// The tokenizer that had this name() and vocabulary(). Throws if there is none.
+std::unique_ptr<Tokenizer> restore_tokenizer(std::string_view name, std::string_view vocabulary);
+
+}  // namespace reel::data

@@ -1,0 +1,34 @@
+#include "optim/clip.h"
+
+#include <cmath>
+
+#include "autograd/error.h"
+#include "autograd/kernels/updates.h"
+
+namespace reel::optim {
+
+double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
+  if (!(max_norm > 0)) fail("clip_grad_norm: max_norm is ", max_norm, "; need max_norm > 0");
+  double squares = 0;
+  for (const Tensor& parameter : parameters) {
+    if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
+      squares += with_type(gradient.dtype(), [&]<class T>(T) {
+        return kernels::sum_of_squares(gradient.numel(), gradient.data<T>());
+      });
+    }
+  }
+  const double norm = std::sqrt(squares);
+  const double factor = max_norm / (norm + 1e-6);  // PyTorch's
+  if (!std::isfinite(norm) || factor >= 1) return norm;
+
+  for (const Tensor& parameter : parameters) {
+    if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
+      with_type(gradient.dtype(), [&]<class T>(T) {
+        kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor));
+      });
+    }
+  }
+  return norm;
+}
+
+}  // namespace reel::optim

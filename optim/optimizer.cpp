@@ -1,0 +1,127 @@
+#include "optim/optimizer.h"
+
+#include <cmath>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/kernels/updates.h"
+
+namespace reel::optim {
+namespace {
+
+void check_share(const char* name, double value) {
+  if (!(value >= 0 && value < 1)) fail("optimizer: ", name, " is ", value, "; need 0 <= ", name, " < 1");
+}
+
+void check_options(const AdamOptions& options) {
+  check_share("beta1", options.beta1);
+  check_share("beta2", options.beta2);
+}
+
+}  // namespace
+
+std::vector<ParameterGroup> decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay) {
+  ParameterGroup matrices{{}, weight_decay}, others{{}, 0};
+  for (const Tensor& parameter : parameters) {
+    (parameter.rank() >= 2 ? matrices : others).parameters.push_back(parameter);
+  }
+  return {matrices, others};
+}
+
+Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, double learn_rate,
+                     std::vector<std::string> moment_names)
+    : learn_rate_(learn_rate), moment_names_(std::move(moment_names)) {
+  for (const auto& [parameters, weight_decay] : groups) {
+    for (const Tensor& parameter : parameters) {
+      if (!parameter.is_contiguous()) fail("optimizer: a parameter of the shape ", parameter.shape(), " is not contiguous");
+      Slot slot{parameter, weight_decay, {}, zeros({}, DType::f64)};
+      for (std::size_t i = 0; i < moment_names_.size(); ++i) {
+        slot.moments.push_back(zeros(parameter.shape(), parameter.dtype()));
+      }
+      slots_.push_back(std::move(slot));
+    }
+  }
+}
+
+void Optimizer::step() {
+  for (Slot& slot : slots_) {
+    if (!slot.parameter.grad().defined()) continue;
+    update(slot, slot.parameter.grad(), ++*slot.steps.data<double>());
+  }
+}
+
+void Optimizer::zero_grad() {
+  for (Slot& slot : slots_) slot.parameter.zero_grad();
+}
+
+NamedTensors Optimizer::state() const {
+  NamedTensors state;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const std::string prefix = std::to_string(i) + ".";
+    state.emplace_back(prefix + "step", slots_[i].steps);
+    for (std::size_t m = 0; m < moment_names_.size(); ++m) {
+      state.emplace_back(prefix + moment_names_[m], slots_[i].moments[m]);
+    }
+  }
+  return state;
+}
+
+void Optimizer::load_state(const NamedTensors& state) {
+  const NamedTensors own = this->state();
+  if (state.size() != own.size()) {
+    fail("optimizer: the saved state has ", state.size(), " tensors, this one has ", own.size(),
+         "; it is of another optimizer or model");
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto& [name, value] = state[i];
+    if (name != own[i].first || value.shape() != own[i].second.shape()) {
+      fail("optimizer: the saved state has ", name, " ", value.shape(), " where ", own[i].first, " ",
+           own[i].second.shape(), " belongs; it is of another optimizer or model");
+    }
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) copy(state[i].second, own[i].second);
+}
+
+SGD::SGD(const std::vector<ParameterGroup>& groups, const Options& options)
+    : Optimizer(groups, options.learn_rate,
+                options.momentum > 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
+      options_(options) {
+  check_share("momentum", options.momentum);
+}
+
+void SGD::update(Slot& slot, const Tensor& gradient, double) {
+  with_type(gradient.dtype(), [&]<class T>(T) {
+    kernels::sgd(gradient.numel(), slot.parameter.data<T>(), gradient.data<T>(),
+                 slot.moments.empty() ? nullptr : slot.moments[0].data<T>(), static_cast<T>(learn_rate()),
+                 static_cast<T>(options_.momentum), static_cast<T>(slot.weight_decay));
+  });
+}
+
+Adam::Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options)
+    : Adam(groups, options, Decay::in_gradient) {}
+
+Adam::Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options, Decay decay)
+    : Optimizer(groups, options.learn_rate, {"exp_avg", "exp_avg_sq"}), options_(options), decay_(decay) {
+  check_options(options);
+}
+
+void Adam::update(Slot& slot, const Tensor& gradient, double steps) {
+  const bool decoupled = decay_ == Decay::decoupled;
+  with_type(gradient.dtype(), [&]<class T>(T) {
+    const kernels::AdamStep<T> step{
+        .rate = static_cast<T>(learn_rate() / (1 - std::pow(options_.beta1, steps))),
+        .beta1 = static_cast<T>(options_.beta1),
+        .gain1 = static_cast<T>(1 - options_.beta1),
+        .beta2 = static_cast<T>(options_.beta2),
+        .gain2 = static_cast<T>(1 - options_.beta2),
+        .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, steps))),
+        .epsilon = static_cast<T>(options_.epsilon),
+        .gradient_decay = static_cast<T>(decoupled ? 0 : slot.weight_decay),
+        .shrink = static_cast<T>(decoupled ? 1 - learn_rate() * slot.weight_decay : 1),
+    };
+    kernels::adam(gradient.numel(), slot.parameter.data<T>(), gradient.data<T>(), slot.moments[0].data<T>(),
+                  slot.moments[1].data<T>(), step);
+  });
+}
+
+}  // namespace reel::optim

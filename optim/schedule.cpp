@@ -1,0 +1,33 @@
+#include "optim/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace reel::optim {
+
+Schedule constant(double rate) {
+  return [rate](std::int64_t) { return rate; };
+}
+
+Schedule cosine(double rate, double min_rate, std::int64_t steps) {
+  return [=](std::int64_t step) {
+    const double share = steps > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(steps)) : 1;
+    return min_rate + (rate - min_rate) * (1 + std::cos(std::numbers::pi * share)) / 2;
+  };
+}
+
+Schedule inverse_sqrt(double rate, std::int64_t unit) {
+  const auto start = static_cast<double>(std::max<std::int64_t>(unit, 1));
+  return [=](std::int64_t step) { return rate * std::sqrt(start / (start + static_cast<double>(step))); };
+}
+
+Schedule warmup(std::int64_t steps, Schedule then) {
+  return [steps, then = std::move(then)](std::int64_t step) {
+    if (step >= steps) return then(step - steps);
+    return then(0) * static_cast<double>(step + 1) / static_cast<double>(steps + 1);
+  };
+}
+
+}  // namespace reel::optim

@@ -1,0 +1,28 @@
+#pragma once
+// Learning-rate schedules: from the number of a step, counted from 0, to its learning rate.
+//
+//     Schedule schedule = warmup(100, cosine(1e-3, 1e-4, 1900));
+//     optimizer.set_learn_rate(schedule(step));
+
+#include <cstdint>
+#include <functional>
+
+namespace reel::optim {
+
+/// Any function will do: [](std::int64_t step) { return step < 1000 ? 1e-3 : 1e-4; }
+using Schedule = std::function<double(std::int64_t step)>;
+
+Schedule constant(double rate);
+
+/// Half a cosine from `rate` at step 0 down to `min_rate` at step `steps`, and from there on. Loshchilov, Hutter:
+/// "SGDR" (2016).
+Schedule cosine(double rate, double min_rate, std::int64_t steps);
+
+/// rate √(unit / (unit + step)): from `rate` at step 0 down with the root of the step. After a warm-up of `unit` steps
+/// this is the schedule of Vaswani et al. (2017).
+Schedule inverse_sqrt(double rate, std::int64_t unit);
+
+/// For `steps` steps linearly up to the first rate of `then`, whose steps count from there. Step 0 moves already.
+Schedule warmup(std::int64_t steps, Schedule then);
+
+}  // namespace reel::optim

@@ -1,0 +1,57 @@
+#include "apps/common/interrupt.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+
+using namespace reel::apps;
+
+namespace {
+
+/// What becomes of a child process that runs `body`: its wait status. The flag is for good, so that this process must
+/// not set its own.
+template <class Body>
+int status_of(Body body) {
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    body();
+    _exit(interrupted() ? 100 + interrupt_signal() : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("the first signal is noted", "[interrupt]") {
+  for (int number : {SIGINT, SIGTERM}) {
+    int status = status_of([number] {
+      watch_interrupts();
+      if (interrupted()) _exit(50);
+      raise(number);
+    });
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 100 + number);
+  }
+}
+
+TEST_CASE("the second signal ends the process", "[interrupt]") {
+  int status = status_of([] {
+    watch_interrupts();
+    raise(SIGINT);
+    raise(SIGINT);
+  });
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
+}
+
+TEST_CASE("nothing is noted that nobody asked for", "[interrupt]") {
+  CHECK(WIFSIGNALED(status_of([] { raise(SIGINT); })));
+  CHECK_FALSE(interrupted());
+  CHECK(interrupt_signal() == 0);
+}

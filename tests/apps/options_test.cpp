@@ -1,0 +1,298 @@
+#include "apps/common/options.h"
+
+#include <cmath>
+#include <random>
+#include <sstream>
+
+#include "apps/common/terminal.h"
+#include "tests/catch.h"
+
+using namespace reel::apps;
+
+namespace {
+
+struct Config {
+  std::int64_t batch_size = 32;
+  double learn_rate = 1e-4;
+  double dropout = 0;
+  bool final_run = false;
+  bool shuffle = true;
+  std::string optimizer = "adam";
+  std::string folder;
+  std::vector<std::string> texts;
+};
+
+/// Every kind of option, bound to `config`.
+struct Example {
+  Config config;
+  Options options;
+
+  Example() {
+    options.section("Training");
+    options.add(&config.batch_size, "batch-size", 'b', "N", "examples in a step", at_least(1).and_at_most(4096));
+    options.add(&config.learn_rate, "learn-rate", 'l', "RATE", "the highest rate of the schedule", more_than(0));
+    options.add(&config.dropout, "dropout", Options::no_letter, "P", "share of values dropped",
+                at_least(0).and_less_than(1));
+    options.add_choice(&config.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
+                       "how the gradient becomes a step");
+    options.section("Files");
+    options.add(&config.folder, "tb_dir", 'T', "DIR", "where TensorBoard's files go");
+    options.add_flag(&config.final_run, "final", 'f', "score the test set once");
+    options.add_flag(&config.shuffle, "shuffle", 's', "draw examples in random order");
+  }
+  Example(const Example&) = delete;
+
+  void parse(const std::vector<std::string>& arguments) { options.parse(arguments); }
+};
+
+std::string error_of(const std::vector<std::string>& arguments) {
+  Example example;
+  try {
+    example.parse(arguments);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("options can be written in each of their ways", "[options]") {
+  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{{"--batch-size", "12"},
+                                                                                  {"--batch-size=12"},
+                                                                                  {"--batch_size", "12"},
+                                                                                  {"--batch_size=12"},
+                                                                                  {"-b", "12"},
+                                                                                  {"-b12"},
+                                                                                  {"-b=12"},
+                                                                                  {"-fb12"},
+                                                                                  {"-b", "7", "--batch-size", "12"}}) {
+    Example example;
+    example.parse(arguments);
+    CHECK(example.config.batch_size == 12);
+    CHECK(example.options.given("batch-size"));
+    CHECK_FALSE(example.options.given("learn-rate"));
+  }
+  for (const char* name : {"--tb_dir", "--tb-dir", "-T"}) {
+    Example example;
+    example.parse({name, "runs/a_b"});
+    CHECK(example.config.folder == "runs/a_b");
+  }
+}
+
+TEST_CASE("options without arguments keep their defaults", "[options]") {
+  Example example;
+  example.parse({});
+  CHECK(example.config.batch_size == 32);
+  CHECK(example.config.learn_rate == 1e-4);
+  CHECK(example.config.shuffle);
+  CHECK_FALSE(example.options.help_wanted());
+}
+
+TEST_CASE("flags", "[options]") {
+  Example example;
+  example.parse({"-f", "--no-shuffle"});
+  CHECK(example.config.final_run);
+  CHECK_FALSE(example.config.shuffle);
+  CHECK(example.options.given("shuffle"));
+  CHECK(error_of({"--final=yes"}) == "--final takes no value");
+  CHECK_THAT(error_of({"--no-batch-size"}), ContainsSubstring("unknown option"));
+}
+
+TEST_CASE("values that look like options", "[options]") {
+  Example example;
+  example.parse({"--tb_dir=--final", "-T", "-"});
+  CHECK(example.config.folder == "-");
+  CHECK_FALSE(example.config.final_run);
+  example.parse({"--tb_dir", "-1 is no option"});
+  CHECK(example.config.folder == "-1 is no option");
+  example.parse({"--tb_dir", ""});
+  CHECK(example.config.folder.empty());
+  example.parse({"--tb_dir=a=b"});
+  CHECK(example.config.folder == "a=b");
+}
+
+TEST_CASE("arguments that are no options", "[options]") {
+  CHECK(error_of({"text.txt"}) == "unexpected argument \"text.txt\"; options begin with -");
+  CHECK_THAT(error_of({"--", "--final"}), ContainsSubstring("unexpected argument"));
+
+  Example example;
+  example.options.add_arguments(&example.config.texts, "TEXT", "what to label");
+  example.parse({"one", "-f", "two", "-", "--", "--final", "-b"});
+  CHECK(example.config.texts == std::vector<std::string>{"one", "two", "-", "--final", "-b"});
+}
+
+TEST_CASE("mistakes are named, on one line", "[options]") {
+  CHECK(error_of({"--bach-size", "3"}) == "unknown option \"--bach-size\"; did you mean --batch-size?");
+  CHECK(error_of({"--frobnicate"}) == "unknown option \"--frobnicate\"; -h lists the options");
+  CHECK(error_of({"-x"}) == "unknown option \"-x\"; -h lists the options");
+  CHECK(error_of({"--batch-size"}) == "--batch-size: the value N is missing");
+  CHECK(error_of({"-b"}) == "--batch-size: the value N is missing");
+  CHECK_THAT(error_of({"-T", "--final"}),
+             ContainsSubstring("--tb-dir: the value DIR is missing; \"--final\" after it"));
+  CHECK_THAT(error_of({"-T", "-h"}), ContainsSubstring("is missing"));
+  CHECK(error_of({"-b", "12x"}) == "--batch-size: \"12x\" is not a whole number");
+  CHECK(error_of({"-b", "1e3"}) == "--batch-size: \"1e3\" is not a whole number");
+  CHECK(error_of({"--batch-size="}) == "--batch-size: \"\" is not a whole number");
+  CHECK(error_of({"-b", "0"}) == "--batch-size: 0 is out of range; need from 1 to 4096");
+  CHECK(error_of({"-b", "-3"}) == "--batch-size: -3 is out of range; need from 1 to 4096");
+  CHECK(error_of({"-l", "0"}) == "--learn-rate: 0 is out of range; need more than 0");
+  CHECK(error_of({"--dropout", "1"}) == "--dropout: 1 is out of range; need at least 0 and less than 1");
+  CHECK(error_of({"--optimizer", "Adam"}) == "--optimizer: \"Adam\" is none of adam, adamw, sgd");
+  CHECK(error_of({"--a\nb\x1b"}) == "unknown option \"--a?b?\"; -h lists the options");
+}
+
+TEST_CASE("a mistaken value leaves the variable as it was", "[options]") {
+  Example example;
+  CHECK_THROWS_AS(example.parse({"-b", "5000"}), UsageError);
+  CHECK(example.config.batch_size == 32);
+}
+
+TEST_CASE("numbers are read strictly", "[options]") {
+  for (const char* good : {"1e-3", "0.001", ".001", "1E-3", "0.1e-2"}) {
+    Example example;
+    example.parse({"-l", good});
+    CHECK(example.config.learn_rate == 1e-3);
+  }
+  for (const char* bad :
+       {"nan", "inf", "-inf", "NaN", "infinity", "1e", "1e-3 ", " 1", "+1", "0x1", "1,5", "1.5.2", "one"}) {
+    CHECK_THAT(error_of({"-l", bad}), ContainsSubstring("is not a number"));
+  }
+  CHECK_THAT(error_of({"-l", "1e999"}), ContainsSubstring("too large or too small"));
+  CHECK_THAT(error_of({"-b", "9223372036854775808"}), ContainsSubstring("too large or too small"));
+  CHECK_THAT(error_of({"-b", "9223372036854775808x"}), ContainsSubstring("is not a whole number"));
+}
+
+TEST_CASE("numbers are written as people write them", "[options]") {
+  CHECK(number_text(0.001) == "0.001");
+  CHECK(number_text(1e-5) == "1e-5");
+  CHECK(number_text(-1e-12) == "-1e-12");
+  CHECK(number_text(12) == "12");
+  CHECK(number_text(1e30) == "1e+30");
+  CHECK(number_text(0.1) == "0.1");
+}
+
+TEST_CASE("ranges in words", "[options]") {
+  CHECK(Range{}.words().empty());
+  CHECK(at_least(1).words() == "at least 1");
+  CHECK(more_than(0).words() == "more than 0");
+  CHECK(at_least(0).and_at_most(1).words() == "from 0 to 1");
+  CHECK(more_than(0).and_less_than(1).words() == "more than 0 and less than 1");
+  CHECK(Range{}.and_at_most(3).words() == "at most 3");
+  CHECK(at_least(1).contains(1));
+  CHECK_FALSE(more_than(1).contains(1));
+  CHECK_FALSE(at_least(0).and_less_than(1).contains(1));
+}
+
+TEST_CASE("a configuration goes into a checkpoint and comes back", "[options]") {
+  Example saved;
+  saved.parse({"-b", "7", "-l", "0.1", "--no-shuffle", "-f", "--optimizer", "sgd", "-T", "a dir"});
+  auto values = saved.options.values();
+  CHECK(values.front() == std::pair<std::string, std::string>("batch-size", "7"));
+  CHECK(values.size() == 7);
+
+  Example resumed;
+  resumed.parse({"--no-final", "-b", "9"});
+  resumed.options.restore(values);
+  CHECK(resumed.config.batch_size == 9);  // the command line has the last word
+  CHECK_FALSE(resumed.config.final_run);
+  CHECK(resumed.config.learn_rate == 0.1);
+  CHECK_FALSE(resumed.config.shuffle);
+  CHECK(resumed.config.optimizer == "sgd");
+  CHECK(resumed.config.folder == "a dir");
+  CHECK_FALSE(resumed.options.given("optimizer"));
+}
+
+TEST_CASE("doubles survive being kept bit for bit", "[options]") {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> exponent(-300, 300);
+  for (int i = 0; i < 1000; ++i) {
+    Example saved;
+    saved.config.learn_rate = std::pow(10.0, exponent(random));
+    Example restored;
+    restored.options.restore(saved.options.values());
+    REQUIRE(restored.config.learn_rate == saved.config.learn_rate);
+  }
+}
+
+TEST_CASE("a kept configuration that does not fit is no usage error", "[options]") {
+  Example example;
+  CHECK_THROWS_WITH(example.options.restore({{"colour", "red"}}), ContainsSubstring("an option --colour"));
+  CHECK_THROWS_WITH(example.options.restore({{"batch-size", "0"}}), ContainsSubstring("does not fit: --batch-size: 0"));
+  CHECK_THROWS_WITH(example.options.restore({{"final", "maybe"}}), ContainsSubstring("neither true nor false"));
+  try {
+    example.options.restore({{"optimizer", "lion"}});
+    FAIL("accepted");
+  } catch (const UsageError&) {
+    FAIL("the user did not type this");
+  } catch (const reel::Error&) {
+    SUCCEED();
+  }
+}
+
+TEST_CASE("a default that its own limits exclude is refused", "[options]") {
+  Options options;
+  std::int64_t zero = 0;
+  std::string none;
+  CHECK_THROWS_AS(options.add(&zero, "batch-size", 'b', "N", "", at_least(1)), reel::Error);
+  CHECK_THROWS_AS(options.add_choice(&none, "model", 'm', {"naive", "conv"}, ""), reel::Error);
+}
+
+TEST_CASE("declaring a name twice is refused", "[options]") {
+  Example example;
+  bool flag = false;
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "final", 'z', ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "other", 'f', ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "help", 'z', ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "other", 'h', ""), reel::Error);
+  CHECK_THROWS_AS(example.options.given("colour"), reel::Error);
+}
+
+TEST_CASE("help is asked for with -h and --help", "[options]") {
+  for (std::vector<std::string> arguments :
+       std::vector<std::vector<std::string>>{{"-h"}, {"--help"}, {"-b", "3", "-h", "--nonsense"}, {"-fh"}}) {
+    Example example;
+    example.parse(arguments);
+    CHECK(example.options.help_wanted());
+  }
+}
+
+TEST_CASE("the help page", "[options]") {
+  Example example;
+  example.options.add_arguments(&example.config.texts, "TEXT", "what to label");
+  CHECK(example.options.help("generate train", "Learn to write from a text.", 80) ==
+        R"(usage: generate train [options] [TEXT ...]
+
+Learn to write from a text.
+
+  TEXT                   what to label
+
+Training:
+  -b, --batch-size N     examples in a step [default 32; from 1 to 4096]
+  -l, --learn-rate RATE  the highest rate of the schedule [default 1e-4; more
+                         than 0]
+      --dropout P        share of values dropped [default 0; at least 0 and less
+                         than 1]
+      --optimizer adam|adamw|sgd
+                         how the gradient becomes a step [default adam]
+
+Files:
+  -T, --tb-dir DIR       where TensorBoard's files go
+  -f, --final            score the test set once
+  -s, --shuffle          draw examples in random order [on unless --no-shuffle]
+
+  -h, --help             show this page
+)");
+}
+
+TEST_CASE("the help page keeps to its width", "[options]") {
+  Example example;
+  for (int width : {60, 80, 100}) {
+    std::istringstream page(
+        example.options.help("generate train", std::string(40, 'w') + " " + std::string(50, 'v'), width));
+    for (std::string line; std::getline(page, line);) {
+      CHECK(display_width(line) <= width);
+      CHECK((line.empty() || line.back() != ' '));
+    }
+  }
+}

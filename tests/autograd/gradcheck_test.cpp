@@ -1,0 +1,83 @@
+#include "autograd/gradcheck.h"
+
+#include "tests/autograd/values.h"
+
+using namespace reel;
+using namespace reel::tests;
+
+namespace {
+
+using Xs = std::vector<Tensor>;
+
+/// The square, and a derivative of our choice.
+Tensor square(const Tensor& x, std::function<Tensor(const Tensor& x)> derivative) {
+  return record("square", {x}, mul(x, x), [x, derivative](const Tensor& dy, Grads& grads) {
+    grads.add(0, dy * derivative(x));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a right derivative passes, with every element compared") {
+  const auto f = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * 2.0; }); };
+  const GradcheckResult result = gradcheck(f, {away_from_zero({3, 4}, 1)});
+  CHECK(result);
+  CHECK(result.problem.empty());
+  CHECK(result.worst > 0);
+  CHECK(result.worst < 1);
+}
+
+TEST_CASE("a wrong derivative is reported with place and both values") {
+  const auto f = [](const Xs& x) { return square(x[1], [](const Tensor& v) { return v * 2.1; }) + x[0]; };
+  const GradcheckResult result = gradcheck(f, {away_from_zero({2}, 1), away_from_zero({2}, 2)});
+  CHECK_FALSE(result);
+  CHECK(result.worst > 1000);
+  CHECK_THAT(result.problem, ContainsSubstring("input 1 (2,), element 0: the derivative says "));
+}
+
+TEST_CASE("a gradient that is zero everywhere is reported, although differences agree") {
+  const auto f = [](const Xs& x) { return x[0] * 0.0 + x[1]; };
+  const GradcheckResult result = gradcheck(f, {away_from_zero({2}, 1), away_from_zero({2}, 2)});
+  CHECK_THAT(result.problem, ContainsSubstring("input 0 (2,): the whole gradient is zero"));
+}
+
+TEST_CASE("NaN never passes") {
+  const auto nowhere = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * not_a_number; }); };
+  CHECK_FALSE(gradcheck(nowhere, {away_from_zero({2}, 1)}));
+  const auto outside = [](const Xs& x) { return log(x[0]); };
+  CHECK_FALSE(gradcheck(outside, {f64({2}, {1, -1})}));
+}
+
+TEST_CASE("a gradient that goes missing is reported") {
+  const auto f = [](const Xs& x) { return detach(x[0]) * x[1]; };
+  CHECK_THAT(gradcheck(f, {f64({1}, {2}), f64({1}, {3})}).problem,
+             ContainsSubstring("input 0 (1,), element 0: the derivative says 0, differences say "));
+}
+
+TEST_CASE("inputs keep their values") {
+  const Tensor x = away_from_zero({5}, 1);
+  const Values before = x.to_vector();
+  gradcheck([](const Xs& in) { return sin(in[0]); }, {x});
+  CHECK(x.to_vector() == before);
+  CHECK_FALSE(x.needs_grad());
+}
+
+TEST_CASE("f32 is refused") {
+  const auto f = [](const Xs& x) { return sin(x[0]); };
+  CHECK_THROWS_WITH(gradcheck(f, {ones({2})}), ContainsSubstring("f32") && ContainsSubstring("f64"));
+}
+
+TEST_CASE("a first derivative that is right with a second one that is not") {
+  const auto opaque = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return detach(v) * 2.0; }) * x[0]; };
+  const Tensor x = away_from_zero({3}, 1);
+  CHECK(gradcheck(opaque, {x}));
+  CHECK_FALSE(gradgradcheck(opaque, {x}));
+  const auto open = [](const Xs& in) { return square(in[0], [](const Tensor& v) { return v * 2.0; }) * in[0]; };
+  CHECK(gradgradcheck(open, {x}));
+}
+
+TEST_CASE("tolerances are those asked for") {
+  const auto f = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * 2.0002; }); };
+  CHECK_FALSE(gradcheck(f, {f64({1}, {1})}));
+  CHECK(gradcheck(f, {f64({1}, {1})}, {.relative = 1e-3}));
+}

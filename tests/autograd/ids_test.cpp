@@ -1,0 +1,35 @@
+#include "autograd/ids.h"
+
+#include "tests/autograd/values.h"
+
+using namespace reel;
+using namespace reel::tests;
+
+TEST_CASE("ids are made from values, zeros and counting") {
+  const Ids ids({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(ids.shape() == Shape{2, 3});
+  CHECK(ids.rank() == 2);
+  CHECK(ids.size(-1) == 3);
+  CHECK(ids.numel() == 6);
+  CHECK(ids.data()[5] == 6);
+  CHECK(Ids({7, 8, 9}).shape() == Shape{3});
+  CHECK(Ids().shape() == Shape{0});
+  CHECK(to_vector(Ids::zeros({2, 2})) == std::vector<std::int32_t>(4));
+  CHECK(Ids::zeros({}).numel() == 1);
+  CHECK(to_vector(Ids::arange(3)) == std::vector<std::int32_t>{0, 1, 2});
+}
+
+TEST_CASE("ids refuse the wrong number of values") {
+  CHECK_THROWS_WITH(Ids({2, 3}, {1, 2}), ContainsSubstring("2 values") && ContainsSubstring("(2, 3) of 6"));
+  CHECK_THROWS_WITH(Ids::arange(6).view({4}), ContainsSubstring("(6,)") && ContainsSubstring("(4,)"));
+  CHECK_THROWS_WITH(Ids::arange(6).size(1), ContainsSubstring("Ids::size") && ContainsSubstring("no axis 1"));
+}
+
+TEST_CASE("copies and views of ids share their values") {
+  Ids ids = Ids::zeros({2, 2});
+  const Ids copy = ids, flat = ids.view({4});
+  ids.data()[3] = 5;
+  CHECK(copy.values()[3] == 5);
+  CHECK(flat.shape() == Shape{4});
+  CHECK(flat.values()[3] == 5);
+}

@@ -1,0 +1,417 @@
+#include "autograd/tape.h"
+
+#include <pthread.h>
+
+#include <memory>
+#include <thread>
+
+#include "tests/autograd/values.h"
+
+using namespace reel;
+using namespace reel::tests;
+
+namespace {
+
+Tensor leaf(const Shape& shape, const Values& values) { return f64(shape, values).requires_grad(); }
+
+/// The identity, whose derivative calls `visit` on its way.
+Tensor visited(const Tensor& x, std::function<void()> visit) {
+  return record("visited", {x}, clone(x), [visit](const Tensor& dy, Grads& grads) {
+    visit();
+    grads.add(0, dy);
+  });
+}
+
+void on_thread_with_stack(std::size_t bytes, void (*body)()) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  REQUIRE(pthread_attr_setstacksize(&attributes, bytes) == 0);
+  pthread_t thread;
+  auto run = [](void* function) -> void* {
+    reinterpret_cast<void (*)()>(function)();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, run, reinterpret_cast<void*>(body)) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int many = 100'000;  // sanitizers keep freed memory back
+#else
+constexpr int many = 1'000'000;
+#endif
+
+/// x times one, many times: every entry holds a tensor of its own.
+Tensor long_product(const Tensor& x) {
+  const Tensor one = scalar(1, x.dtype());
+  Tensor y = x;
+  for (int i = 0; i < many; ++i) y = y * one;
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is recorded without a tape, or from constants") {
+  const Tensor x = leaf({2}, {1, 2});
+  CHECK(Tape::recording() == nullptr);
+  const Tensor before = x * x;
+  Tape tape;
+  CHECK(Tape::recording() == &tape);
+  const Tensor constant = before * f64({2}, {1, 2});
+  CHECK(tape.size() == 0);
+  const Tensor y = sum(x * constant);
+  CHECK(tape.size() == 2);
+  tape.backward(y);
+  CHECK(x.grad().to_vector() == constant.to_vector());
+}
+
+TEST_CASE("backward adds up the gradients of leaves") {
+  const Tensor a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), unused = leaf({1}, {1});
+  Tape tape;
+  tape.backward(sum(a * b * a));
+  CHECK(a.grad().to_vector() == Values{6, 16});
+  CHECK(b.grad().to_vector() == Values{1, 4});
+  CHECK_FALSE(unused.grad().defined());
+}
+
+TEST_CASE("a leaf gets the sum over all its uses") {
+  const Tensor x = leaf({}, {3});
+  Tape tape;
+  Tensor y = x;
+  for (int i = 0; i < 10; ++i) y = y + x * x;
+  tape.backward(y);
+  CHECK(x.grad().item() == 1 + 10 * 2 * 3);
+}
+
+TEST_CASE("an inner result gets the sum over all its uses") {
+  const Tensor x = leaf({2}, {3, 4});
+  Tape tape;
+  const Tensor inner = x * 2.0;
+  tape.backward(sum(inner) + sum(inner * inner) + sum(inner));
+  CHECK(x.grad().to_vector() == Values{2 + 2 * 2 * 6 + 2, 2 + 2 * 2 * 8 + 2});
+}
+
+TEST_CASE("gradients accumulate over tapes until they are zeroed") {
+  Tensor x = leaf({2}, {1, 2});
+  const auto step = [&](double factor) {
+    Tape tape;
+    tape.backward(sum(x * x * factor));
+  };
+  step(1);
+  CHECK(x.grad().to_vector() == Values{2, 4});
+  step(10);
+  CHECK(x.grad().to_vector() == Values{22, 44});
+  x.zero_grad();
+  CHECK_FALSE(x.grad().defined());
+  step(1);
+  CHECK(x.grad().to_vector() == Values{2, 4});
+}
+
+TEST_CASE("every leaf owns its gradient") {
+  const Tensor a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), c = leaf({2}, {5, 6});
+  {
+    Tape tape;
+    tape.backward(sum(a + b) + sum(reshape(c, {2, 1}).transpose(0, 1)));
+  }
+  for (const Tensor& x : {a, b, c}) {
+    CHECK(x.grad().is_contiguous());
+    CHECK(x.grad().to_vector() == Values{1, 1});
+  }
+  a.grad().data<double>()[0] = 100;
+  c.grad().data<double>()[1] = 100;
+  CHECK(b.grad().to_vector() == Values{1, 1});
+  {
+    Tape tape;
+    tape.backward(sum(a + b));
+  }
+  CHECK(a.grad().to_vector() == Values{101, 2});
+  CHECK(b.grad().to_vector() == Values{2, 2});
+}
+
+TEST_CASE("a gradient that somebody holds is not written into") {
+  const Tensor x = leaf({2}, {1, 2});
+  Tensor seen;
+  Tape tape;
+  const Tensor inner = x * 1.0;
+  const Tensor kept = record("keeps", {inner}, clone(inner), [&seen](const Tensor& dy, Grads& grads) {
+    seen = dy * 5.0;
+    grads.add(0, seen);
+  });
+  tape.backward(sum(inner) + sum(kept));
+  CHECK(seen.to_vector() == Values{5, 5});
+  CHECK(x.grad().to_vector() == Values{6, 6});
+}
+
+TEST_CASE("a tape is refused where it would not mean anything") {
+  const Tensor x = leaf({2}, {1, 2});
+  {
+    Tape tape;
+    CHECK_THROWS_WITH(Tape(), ContainsSubstring("another tape already records on this thread"));
+    CHECK(Tape::recording() == &tape);
+    CHECK_THROWS_WITH(tape.backward(x * x), ContainsSubstring("backward") && ContainsSubstring("(2,)"));
+    CHECK_THROWS_WITH(tape.backward(scalar(1)), ContainsSubstring("not recorded on this tape"));
+    CHECK_THROWS_WITH(tape.gradients(scalar(1), {x}), ContainsSubstring("gradients: the loss was not recorded"));
+    CHECK_THROWS_WITH(tape.gradients(sum(x), {scalar(1)}), ContainsSubstring("needs no gradient"));
+    CHECK_THROWS_AS(tape.backward(Tensor()), Error);
+    tape.backward(sum(x));  // none of these has used the tape up
+  }
+  Tensor loss;
+  {
+    Tape tape;
+    loss = sum(x);
+    tape.backward(loss);
+    CHECK_THROWS_WITH(tape.backward(loss), ContainsSubstring("has run backward already"));
+    CHECK_THROWS_WITH(tape.gradients(loss, {x}), ContainsSubstring("has run backward already"));
+    CHECK_THROWS_WITH(mul(x, x), ContainsSubstring("mul") && ContainsSubstring("has run backward already"));
+  }
+  Tape other;
+  CHECK_THROWS_WITH(other.backward(loss), ContainsSubstring("not recorded on this tape"));
+}
+
+TEST_CASE("a result of another tape is a constant") {
+  const Tensor x = leaf({}, {3});
+  Tensor old;
+  {
+    Tape tape;
+    old = x * x;
+  }
+  Tape tape;
+  tape.backward(old * x);
+  CHECK(x.grad().item() == 9);
+}
+
+TEST_CASE("operations after the loss do not matter") {
+  const Tensor x = leaf({}, {3});
+  Tape tape;
+  const Tensor loss = x * x;
+  const Tensor later = loss * x;
+  tape.backward(loss);
+  CHECK(x.grad().item() == 6);
+}
+
+TEST_CASE("each thread has a tape of its own") {
+  const Tensor x = leaf({}, {3});
+  Tape tape;
+  const Tensor y = x * x;
+  double elsewhere = 0;
+  std::thread([&] {
+    const Tensor z = scalar(5, DType::f64).requires_grad();
+    Tape second;
+    second.backward(z * z);
+    elsewhere = z.grad().item();
+  }).join();
+  CHECK(elsewhere == 10);
+  CHECK(tape.size() == 1);
+  tape.backward(y);
+  CHECK(x.grad().item() == 6);
+}
+
+TEST_CASE("gradients returns, and accumulates nothing") {
+  const Tensor a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), unreached = leaf({3}, {1, 1, 1});
+  Tape tape;
+  const Tensor product = a * b, y = sum(product * product), later = a * 2.0;
+  const auto dxs = tape.gradients(y, {b, product, unreached, later, y, b});
+  CHECK(dxs[0].to_vector() == Values{6, 32});
+  CHECK(dxs[1].to_vector() == Values{6, 16});
+  CHECK(dxs[2].to_vector() == Values{0, 0, 0});
+  CHECK(dxs[3].to_vector() == Values{0, 0});
+  CHECK(dxs[4].item() == 1);
+  CHECK(dxs[5].to_vector() == Values{6, 32});
+  CHECK_FALSE(a.grad().defined());
+  CHECK_FALSE(b.grad().defined());
+  CHECK(tape.size() == 4);  // nothing dropped, nothing recorded
+
+  tape.backward(y);  // which is still possible
+  CHECK(a.grad().to_vector() == Values{18, 64});
+}
+
+TEST_CASE("CreateGraph::yes yields derivatives of any order") {
+  const Tensor x = leaf({}, {2});
+  Tape tape;
+  const Tensor y = pow(x, 4);
+  const Tensor first = tape.gradients(y, {x}, CreateGraph::yes)[0];
+  const Tensor second = tape.gradients(first, {x}, CreateGraph::yes)[0];
+  const Tensor third = tape.gradients(second, {x}, CreateGraph::yes)[0];
+  CHECK(first.item() == 4 * 8);
+  CHECK(second.item() == 12 * 4);
+  CHECK(third.item() == 24 * 2);
+  tape.backward(first * second);  // 48 x⁵, so 240 x⁴
+  CHECK(x.grad().item() == 240 * 16);
+}
+
+TEST_CASE("a mixed second derivative") {
+  const Tensor x = leaf({}, {2}), y = leaf({}, {3});
+  Tape tape;
+  const Tensor z = x * x * x * y + sin(y);
+  const auto first = tape.gradients(z, {x, y}, CreateGraph::yes);
+  CHECK(tape.gradients(first[0], {y})[0].item() == 12);
+  CHECK(tape.gradients(first[1], {x})[0].item() == 12);
+  CHECK(tape.gradients(first[1], {y})[0].item() == Approx(-std::sin(3.0)));
+}
+
+TEST_CASE("a penalty on a gradient trains") {
+  const Tensor x = leaf({3}, {1, 2, 3}), w = leaf({3}, {0.5, -1, 2});
+  Tape tape;
+  const Tensor y = sum(w * x * x);                                     // dy/dx = 2 w x
+  const Tensor dx = tape.gradients(y, {x}, CreateGraph::yes)[0];
+  tape.backward(sum(dx * dx));                                         // Σ 4 w² x²
+  CHECK(w.grad().to_vector() == Values{4, -32, 144});                  // 8 w x²
+  CHECK(x.grad().to_vector() == Values{2, 16, 96});                    // 8 w² x
+}
+
+TEST_CASE("a derivative sees which gradients are wanted") {
+  const Tensor x = leaf({2}, {1, 2}), constant = f64({2}, {1, 1});
+  bool first = false, second = true, third = true;
+  Tape tape;
+  const Tensor y = record("asks", {x, constant}, clone(x), [&](const Tensor& dy, Grads& grads) {
+    first = grads.needs(0);
+    second = grads.needs(1);
+    third = grads.needs(2);
+    grads.add(0, dy);
+    grads.add(1, dy);  // nobody wants it: ignored
+  });
+  tape.backward(sum(y));
+  CHECK(first);
+  CHECK_FALSE(second);
+  CHECK_FALSE(third);
+  CHECK_FALSE(constant.grad().defined());
+}
+
+TEST_CASE("a derivative of the wrong shape or type is refused") {
+  const Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto loss_with = [&](const Tensor& wrong) {
+    return sum(record("careless", {x}, clone(x), [wrong](const Tensor&, Grads& grads) { grads.add(0, wrong); }));
+  };
+  {
+    Tape tape;
+    CHECK_THROWS_WITH(tape.backward(loss_with(ones({3, 2}, DType::f64))),
+                      ContainsSubstring("careless") && ContainsSubstring("(3, 2)") && ContainsSubstring("(2, 3)"));
+  }
+  Tape tape;
+  CHECK_THROWS_WITH(tape.backward(loss_with(ones({2, 3}))),
+                    ContainsSubstring("careless") && ContainsSubstring("f32") && ContainsSubstring("f64"));
+}
+
+TEST_CASE("a gradient is summed over the axes that its input was repeated along") {
+  const Tensor x = leaf({2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  Tape tape;
+  tape.backward(sum(record("repeats", {x}, x.expand({5, 2, 4, 3}), [](const Tensor& dy, Grads& grads) { grads.add(0, dy); })));
+  CHECK(x.grad().shape() == Shape{2, 1, 3});
+  CHECK(x.grad().to_vector() == Values(6, 20));
+}
+
+TEST_CASE("an exception on the way back leaves the thread ready for the next tape") {
+  const Tensor x = leaf({}, {3});
+  {
+    Tape tape;
+    const Tensor loss = visited(x * x, [] { fail("a derivative that fails"); }) * 2.0;
+    CHECK_THROWS_WITH(tape.gradients(loss, {x}, CreateGraph::yes), ContainsSubstring("a derivative that fails"));
+    CHECK(Tape::recording() == &tape);
+    CHECK_THROWS_WITH(tape.backward(loss), ContainsSubstring("a derivative that fails"));
+    CHECK(Tape::recording() == &tape);
+  }
+  CHECK(Tape::recording() == nullptr);
+  Tape tape;
+  tape.backward(x * x);
+  CHECK(x.grad().item() == 6);
+}
+
+TEST_CASE("nothing is recorded while a tape runs backward") {
+  const Tensor x = leaf({}, {3});
+  Tape* within = nullptr;
+  Tape tape;
+  tape.backward(visited(x, [&] { within = Tape::recording(); }));
+  CHECK(within == nullptr);
+  CHECK(Tape::recording() == &tape);
+}
+
+TEST_CASE("an entry and what it holds is dropped as soon as it has run") {
+  const Tensor x = leaf({}, {3});
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  bool gone = false;
+  Tape tape;
+  const Tensor inner = visited(x, [&] { gone = watched.expired(); });
+  const Tensor loss = visited(inner, [held] {});
+  held.reset();
+  CHECK_FALSE(watched.expired());
+  tape.backward(loss);
+  CHECK(gone);
+  CHECK(tape.size() == 0);
+}
+
+TEST_CASE("a tape that is thrown away gives back what it holds") {
+  const std::size_t before = memory_stats().current;
+  {
+    const Tensor x = leaf({1000}, Values(1000, 1));
+    Tape tape;
+    Tensor y = x;
+    for (int i = 0; i < 10; ++i) y = tanh(y);
+    CHECK(memory_stats().current > before + 10 * 8000);
+  }
+  CHECK(memory_stats().current == before);
+}
+
+TEST_CASE("backward frees on its way") {
+  const Tensor x = leaf({10000}, Values(10000, 0.5));
+  Tape tape;
+  Tensor y = x;
+  for (int i = 0; i < 50; ++i) y = tanh(y);
+  const Tensor loss = sum(y);
+  y = Tensor();
+  reset_peak_memory();
+  const std::size_t before = memory_stats().current;
+  tape.backward(loss);
+  CHECK(memory_stats().peak < before + 8 * 80000);    // some gradients at a time, not fifty
+  CHECK(memory_stats().current < before - 48 * 80000);  // all the values are gone
+}
+
+TEST_CASE("training steps neither grow memory nor ask the system again") {
+  const Tensor w = away_from_zero({8, 8}, 1, DType::f32).requires_grad(), x = away_from_zero({4, 8}, 2, DType::f32);
+  const auto step = [&] {
+    Tape tape;
+    tape.backward(mean(tanh(matmul(x, w)) * 2.0));
+  };
+  step();
+  step();
+  const MemoryStats after_two = memory_stats();
+  for (int i = 0; i < 1000; ++i) step();
+  const MemoryStats after_all = memory_stats();
+  CHECK(after_all.current == after_two.current);
+  CHECK(after_all.peak == after_two.peak);
+  CHECK(after_all.system_allocations == after_two.system_allocations);
+}
+
+TEST_CASE("a tape of a million entries runs, and is freed, on a small stack") {
+  static double gradient;
+  static std::size_t entries;
+  on_thread_with_stack(256 << 10, [] {
+    const Tensor x = scalar(1).requires_grad();
+    {
+      Tape tape;
+      const Tensor y = long_product(x);
+      entries = tape.size();
+      tape.backward(y);
+    }
+    {
+      Tape tape;  // never runs
+      long_product(x);
+    }
+    gradient = x.grad().item();
+  });
+  CHECK(entries == many);
+  CHECK(gradient == 1);
+}
+
+TEST_CASE("a tape shows its entries") {
+  const Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
+  Tape tape;
+  CHECK(tape.to_string() == "");
+  const Tensor y = x * f64({3}, {1, 2, 3});
+  sum(y + y);
+  CHECK(tape.to_string() ==
+        "0  mul  (2, 3)  <- leaf (2, 3), constant\n"
+        "1  add  (2, 3)  <- 0, 0\n"
+        "2  sum  ()  <- 1\n");
+}

@@ -1,0 +1,60 @@
+"""Optimizers, clipping and schedules, without a model."""
+
+import math
+
+import torch
+from torch import nn
+
+from common import normal
+
+
+def optimizers():
+    """Five steps of given gradients, for a matrix and a vector."""
+    starts = [normal(3, 4), normal(5)]
+    gradients = [normal(5, 3, 4), normal(5, 5)]
+    result = {f"{kind}.{i}": x.float() for kind, xs in (("start", starts), ("gradients", gradients))
+              for i, x in enumerate(xs)}
+
+    def record(name, make):
+        parameters = [x.clone().requires_grad_() for x in starts]
+        optimizer = make(parameters)
+        steps = [[], []]
+        for step in range(5):
+            for parameter, gradient, path in zip(parameters, gradients, steps):
+                parameter.grad = gradient[step].clone()
+            optimizer.step()
+            for parameter, path in zip(parameters, steps):
+                path.append(parameter.detach().clone())
+        result.update({f"{name}.{i}": torch.stack(path) for i, path in enumerate(steps)})
+
+    optim = torch.optim
+    record("sgd", lambda p: optim.SGD(p, lr=0.1))
+    record("sgd_momentum", lambda p: optim.SGD(p, lr=0.1, momentum=0.9))
+    record("sgd_decay", lambda p: optim.SGD(p, lr=0.1, weight_decay=0.1))
+    record("sgd_momentum_decay", lambda p: optim.SGD(p, lr=0.1, momentum=0.5, weight_decay=0.1))
+    record("adam", lambda p: optim.Adam(p, lr=0.01))
+    record("adam_options", lambda p: optim.Adam(p, lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1))
+    record("adamw", lambda p: optim.AdamW(p, lr=0.01, weight_decay=0.1))
+    record("adamw_options", lambda p: optim.AdamW(p, lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.3))
+    record("adamw_matrices", lambda p: optim.AdamW([{"params": p[:1], "weight_decay": 0.1},
+                                                    {"params": p[1:], "weight_decay": 0.0}], lr=0.1))
+
+    for name, most in ("clip", 1.0), ("clip_none", 100.0):
+        parameters = [x.clone().requires_grad_() for x in starts]
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient[0].clone()
+        result[f"{name}.norm"] = nn.utils.clip_grad_norm_(parameters, most)
+        result.update({f"{name}.{i}": parameter.grad for i, parameter in enumerate(parameters)})
+
+    cosine = lambda step: 1e-4 + (1e-3 - 1e-4) * (1 + math.cos(math.pi * min(step / 20, 1))) / 2
+    warm = lambda rate, step, steps, then: rate * (step + 1) / (steps + 1) if step < steps else then(step - steps)
+    schedules = {
+        "constant": lambda step: 1e-3,
+        "cosine": cosine,
+        "inverse_sqrt": lambda step: 1e-3 * (10 / (10 + step)) ** 0.5,
+        "warmup_cosine": lambda step: warm(1e-3, step, 5, cosine),
+        "warmup_inverse_sqrt": lambda step: 1e-3 * min((step + 1) / 11, (10 / max(step, 10)) ** 0.5),
+    }
+    for name, rate in schedules.items():
+        result[f"schedule.{name}"] = torch.tensor([rate(step) for step in range(30)])
+    return result

@@ -1,0 +1,271 @@
+#include "autograd/kernels/matmul.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+#include "tests/catch.h"
+
+using namespace reel::kernels;
+
+namespace {
+
+/// A matrix in memory of its own, with gaps and an end that hold NaN: reading one too many shows in the result.
+template <class T>
+struct Operand {
+  std::vector<T> memory;
+  int64_t row_stride, col_stride;
+
+  Matrix<const T> matrix() const { return {memory.data(), row_stride, col_stride}; }
+  T at(int64_t i, int64_t j) const { return memory[static_cast<std::size_t>(i * row_stride + j * col_stride)]; }
+};
+
+enum class Layout { rows, transposed, padded_rows, padded_transposed, scattered };
+constexpr std::array all_layouts = {Layout::rows, Layout::transposed, Layout::padded_rows, Layout::padded_transposed,
+                                    Layout::scattered};
+
+template <class T>
+Operand<T> random_matrix(int64_t rows, int64_t columns, Layout layout, unsigned seed) {
+  Operand<T> x;
+  switch (layout) {
+    case Layout::rows:
+      x.row_stride = columns, x.col_stride = 1;
+      break;
+    case Layout::transposed:
+      x.row_stride = 1, x.col_stride = rows;
+      break;
+    case Layout::padded_rows:
+      x.row_stride = columns + 5, x.col_stride = 1;
+      break;
+    case Layout::padded_transposed:
+      x.row_stride = 1, x.col_stride = rows + 3;
+      break;
+    case Layout::scattered:
+      x.row_stride = 3 * columns + 1, x.col_stride = 3;
+      break;
+  }
+  const int64_t size = rows == 0 || columns == 0 ? 0 : (rows - 1) * x.row_stride + (columns - 1) * x.col_stride + 1;
+  x.memory.assign(static_cast<std::size_t>(size), std::numeric_limits<T>::quiet_NaN());
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      x.memory[static_cast<std::size_t>(i * x.row_stride + j * x.col_stride)] = static_cast<T>(uniform(random));
+    }
+  }
+  return x;
+}
+
+template <class T>
+std::vector<T> random_vector(int64_t size, unsigned seed) {
+  return random_matrix<T>(1, size, Layout::rows, seed).memory;
+}
+
+/// Element (i, j) of the product, and what rounding may make of it.
+template <class T>
+struct Expected {
+  double value, tolerance;
+
+  Expected(const Operand<T>& a, const Operand<T>& b, int64_t k, int64_t i, int64_t j) : value(0), tolerance(0) {
+    for (int64_t p = 0; p < k; ++p) {
+      const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
+      value += product;
+      tolerance += std::abs(product);
+    }
+    tolerance = (tolerance + 3) * std::sqrt(static_cast<double>(k + 4)) * std::numeric_limits<T>::epsilon();
+  }
+};
+
+template <class T>
+void check_product(int64_t m, int64_t n, int64_t k, Layout a_layout, Layout b_layout, bool accumulate, bool bias,
+                   bool relu) {
+  CAPTURE(m, n, k, static_cast<int>(a_layout), static_cast<int>(b_layout), accumulate, bias, relu);
+  const Operand<T> a = random_matrix<T>(m, k, a_layout, 1), b = random_matrix<T>(k, n, b_layout, 2);
+  const std::vector<T> before = random_vector<T>(m * (n + 3), 3), shift = random_vector<T>(n, 4);
+  std::vector<T> c = before;
+  matmul(m, n, k, a.matrix(), b.matrix(), c.data(), n + 3, {accumulate, bias ? shift.data() : nullptr, relu});
+
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n + 3; ++j) {
+      const auto at = static_cast<std::size_t>(i * (n + 3) + j);
+      if (j >= n) {
+        wrong += c[at] != before[at];  // between the rows of c nothing may change
+        continue;
+      }
+      Expected<T> expected(a, b, k, i, j);
+      if (accumulate) expected.value += static_cast<double>(before[at]);
+      if (bias) expected.value += static_cast<double>(shift[static_cast<std::size_t>(j)]);
+      if (relu) expected.value = std::max(expected.value, 0.0);
+      wrong += !(std::abs(static_cast<double>(c[at]) - expected.value) <= expected.tolerance);  // NaN is wrong too
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+template <class T>
+std::vector<int64_t> interesting_sizes() {
+  return {0, 1, lanes<T> - 1, lanes<T>, lanes<T> + 1, 13, 14, 15, 29, 64, 100, 129};
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("matmul at every size and layout", "[matmul]", float, double) {
+  // Each size meets each other in two of the three places; layouts and epilogues take turns.
+  const std::vector<int64_t> sizes = interesting_sizes<TestType>();
+  int turn = 0;
+  for (int64_t first : sizes) {
+    for (int64_t second : sizes) {
+      const int64_t third = sizes[static_cast<std::size_t>(turn) % sizes.size()];
+      for (auto [m, n, k] : {std::array{first, second, third}, {first, third, second}, {third, first, second}}) {
+        const auto a_layout = static_cast<std::size_t>(turn % 5), b_layout = static_cast<std::size_t>(turn / 5 % 5);
+        check_product<TestType>(m, n, k, all_layouts[a_layout], all_layouts[b_layout], turn % 2 == 1, turn % 3 == 1,
+                                turn % 7 == 1);
+        ++turn;
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", float, double) {
+  for (Layout a : all_layouts) {
+    for (Layout b : all_layouts) {
+      check_product<TestType>(1, 70, 33, a, b, false, false, false);  // vectors
+      check_product<TestType>(1, 300, 300, a, b, true, true, true);
+      check_product<TestType>(70, 1, 33, a, b, false, true, false);
+      check_product<TestType>(1, 1, 300, a, b, false, false, false);
+      check_product<TestType>(64, 64, 300, a, b, false, true, true);   // k in two steps
+      check_product<TestType>(300, 100, 20, a, b, true, false, true);  // several blocks
+      check_product<TestType>(20, 600, 20, a, b, true, true, false);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
+  constexpr auto page = static_cast<int64_t>(4096 / sizeof(TestType));
+  check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
+  check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
+  check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
+}
+
+TEMPLATE_TEST_CASE("matmul of nothing", "[matmul]", float, double) {
+  using T = TestType;
+  const std::vector<T> bias = {1, -2};
+  std::vector<T> c = {10, 20, 30, 40};
+  matmul(2, 2, 0, {nullptr, 0, 1}, {nullptr, 2, 1}, c.data(), 2, {true, bias.data(), false});
+  CHECK(c == std::vector<T>{11, 18, 31, 38});
+  matmul(2, 2, 0, {nullptr, 0, 1}, {nullptr, 2, 1}, c.data(), 2, {false, bias.data(), true});
+  CHECK(c == std::vector<T>{1, 0, 1, 0});
+  matmul(2, 2, 0, {nullptr, 0, 1}, {nullptr, 2, 1}, c.data(), 2);
+  CHECK(c == std::vector<T>(4, 0));
+}
+
+TEMPLATE_TEST_CASE("matmul passes NaN and infinity on", "[matmul]", float, double) {
+  using T = TestType;
+  const T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+  for (int64_t m : {1, 2}) {
+    const std::vector<T> a(static_cast<std::size_t>(2 * m), T(1)), b = {nan, infinity, 1, 2, -3, 4};
+    std::vector<T> c(static_cast<std::size_t>(3 * m));
+    matmul(m, 3, 2, {a.data(), 2, 1}, {b.data(), 3, 1}, c.data(), 3, {false, nullptr, true});
+    CHECK(std::isnan(c[0]));
+    CHECK(c[1] == infinity);
+    CHECK(c[2] == 5);
+    matmul(m, 2, 3, {b.data(), 0, 1}, {b.data(), 1, 3}, c.data(), 2, {false, nullptr, true});
+    CHECK(std::isnan(c[0]));
+    CHECK(std::isnan(c[1]));
+  }
+}
+
+TEMPLATE_TEST_CASE("batched_matmul strides and broadcasts", "[matmul]", float, double) {
+  using T = TestType;
+  struct Case {
+    std::vector<int64_t> batch, a_strides, b_strides;  // strides count matrices
+  };
+  const std::vector<Case> cases = {
+      {{}, {}, {}},
+      {{5}, {1}, {1}},
+      {{5}, {1}, {0}},
+      {{5}, {0}, {1}},
+      {{2, 3}, {3, 1}, {3, 1}},
+      {{2, 3}, {3, 1}, {1, 0}},
+      {{2, 3}, {0, 1}, {1, 2}},
+      {{2, 1, 3}, {1, 0, 2}, {0, 7, 1}},
+      {{3, 0, 2}, {1, 1, 1}, {1, 1, 1}},
+      {{1, 2, 1, 2, 1, 1, 2, 1}, {0, 4, 0, 2, 0, 0, 1, 0}, {0, 1, 0, 2, 0, 0, 4, 0}},
+  };
+  for (const Case& each : cases) {
+    for (auto [m, n, k] : {std::array<int64_t, 3>{7, 9, 5}, {1, 40, 17}, {33, 1, 20}, {29, 37, 64}}) {
+      for (Layout layout : {Layout::rows, Layout::transposed}) {
+        CAPTURE(each.batch, m, n, k, static_cast<int>(layout));
+        // 8 matrices each, one below the other or side by side.
+        const bool by_rows = layout == Layout::rows;
+        const Operand<T> a = by_rows ? random_matrix<T>(8 * m, k, layout, 1) : random_matrix<T>(m, 8 * k, layout, 1);
+        const Operand<T> b = by_rows ? random_matrix<T>(8 * k, n, layout, 2) : random_matrix<T>(k, 8 * n, layout, 2);
+        int64_t count = 1;
+        std::vector<int64_t> a_strides, b_strides;
+        for (std::size_t axis = 0; axis < each.batch.size(); ++axis) {
+          count *= each.batch[axis];
+          a_strides.push_back(each.a_strides[axis] * m * k);
+          b_strides.push_back(each.b_strides[axis] * k * n);
+        }
+        std::vector<T> c(static_cast<std::size_t>(count * m * n), T(100));
+        batched_matmul(each.batch, m, n, k, a.matrix(), a_strides, b.matrix(), b_strides, c.data(),
+                       {true, nullptr, false});
+
+        int64_t wrong = 0;
+        for (int64_t index = 0; index < count; ++index) {
+          int64_t a_matrix = 0, b_matrix = 0, left = index;
+          for (std::size_t axis = each.batch.size(); axis-- > 0; left /= each.batch[axis]) {
+            a_matrix += left % each.batch[axis] * each.a_strides[axis];
+            b_matrix += left % each.batch[axis] * each.b_strides[axis];
+          }
+          std::vector<T> single(static_cast<std::size_t>(m * n), T(100));
+          Matrix<const T> a_single = a.matrix(), b_single = b.matrix();
+          a_single.data += a_matrix * m * k;
+          b_single.data += b_matrix * k * n;
+          matmul(m, n, k, a_single, b_single, single.data(), n, {true, nullptr, false});
+          for (std::size_t i = 0; i < single.size(); ++i) {
+            const double got = static_cast<double>(c[static_cast<std::size_t>(index * m * n) + i]);
+            wrong += !(std::abs(got - static_cast<double>(single[i])) <= 200 * std::numeric_limits<T>::epsilon());
+          }
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[matmul]", float, double) {
+  using T = TestType;
+  const int before = threads();
+  for (auto [m, n, k] : {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}}) {
+    const Operand<T> a = random_matrix<T>(m, k, Layout::rows, 1), b = random_matrix<T>(k, n, Layout::rows, 2);
+    std::vector<std::vector<T>> results;
+    for (int count : {1, 2, 3}) {
+      set_threads(count);
+      std::vector<T> c(static_cast<std::size_t>(m * n));
+      matmul(m, n, k, a.matrix(), b.matrix(), c.data(), n);
+      results.push_back(c);
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+  const std::vector<int64_t> batch = {60}, stride = {64 * 64};
+  const Operand<T> a = random_matrix<T>(60 * 64, 64, Layout::rows, 1),
+                   b = random_matrix<T>(60 * 64, 64, Layout::rows, 2);
+  std::vector<std::vector<T>> results;
+  for (int count : {1, 2, 3}) {
+    set_threads(count);
+    std::vector<T> c(static_cast<std::size_t>(60 * 64 * 64));
+    batched_matmul(batch, 64, 64, 64, a.matrix(), stride, b.matrix(), stride, c.data());
+    results.push_back(c);
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  set_threads(before);
+}

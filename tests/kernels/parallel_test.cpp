@@ -1,0 +1,181 @@
+#include "autograd/kernels/parallel.h"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.h"
+
+using namespace reel::kernels;
+
+namespace {
+
+/// Sets the number of threads for one scope.
+class WithThreads {
+ public:
+  explicit WithThreads(int count) : before_(threads()) { set_threads(count); }
+  ~WithThreads() { set_threads(before_); }
+  WithThreads(const WithThreads&) = delete;
+  WithThreads& operator=(const WithThreads&) = delete;
+
+ private:
+  int before_;
+};
+
+using Chunks = std::set<std::pair<int64_t, int64_t>>;
+
+Chunks chunks_of(int64_t count, int64_t grain) {
+  std::mutex mutex;
+  Chunks chunks;
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    std::lock_guard lock(mutex);
+    CHECK(chunks.insert({begin, end}).second);
+  });
+  return chunks;
+}
+
+}  // namespace
+
+TEST_CASE("the partition depends on count and grain alone", "[parallel]") {
+  const Chunks expected = {{0, 3}, {3, 6}, {6, 9}, {9, 10}};
+  for (int count : {1, 2, 3, 16}) {
+    WithThreads with(count);
+    CHECK(chunks_of(10, 3) == expected);
+    CHECK(chunks_of(3, 3) == Chunks{{0, 3}});
+    CHECK(chunks_of(2, 1000) == Chunks{{0, 2}});
+    CHECK(chunks_of(0, 3).empty());
+    CHECK(chunks_of(-1, 3).empty());
+  }
+}
+
+TEST_CASE("every item is visited once, loop after loop", "[parallel]") {
+  WithThreads with(4);
+  std::vector<int> visits(1000, 0);
+  for (int loop = 1; loop <= 300; ++loop) {
+    parallel_for(1000, 7, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+    REQUIRE(visits == std::vector<int>(1000, loop));
+  }
+}
+
+TEST_CASE("a sum over chunks has the same bits on any number of threads", "[parallel]") {
+  auto sum = [] {
+    std::vector<float> partial(100);
+    parallel_for(10000, 100, [&](int64_t begin, int64_t end) {
+      float total = 0;
+      for (int64_t i = begin; i < end; ++i) total += 1 / static_cast<float>(i + 1);
+      partial[static_cast<std::size_t>(begin / 100)] = total;
+    });
+    float total = 0;
+    for (float part : partial) total += part;
+    return total;
+  };
+  WithThreads with(1);
+  float expected = sum();
+  for (int count : {2, 3, 8}) {
+    set_threads(count);
+    CHECK(sum() == expected);
+  }
+}
+
+TEST_CASE("the work is shared", "[parallel]") {
+  WithThreads with(3);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  std::atomic<int> waiting = 0;
+  // Each of the three chunks ends only when all three have begun.
+  parallel_for(3, 1, [&](int64_t, int64_t) {
+    ++waiting;
+    while (waiting < 3) std::this_thread::yield();
+    std::lock_guard lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  CHECK(seen.size() == 3);
+  CHECK(seen.count(std::this_thread::get_id()) == 1);
+}
+
+TEST_CASE("one chunk, and a loop within a loop, stay on their thread", "[parallel]") {
+  WithThreads with(3);
+  auto here = std::this_thread::get_id();
+  parallel_for(5, 5, [&](int64_t, int64_t) { CHECK(std::this_thread::get_id() == here); });
+
+  std::atomic<int> strangers = 0, items = 0;
+  parallel_for(20, 1, [&](int64_t, int64_t) {
+    auto outer = std::this_thread::get_id();
+    parallel_for(10, 1, [&](int64_t begin, int64_t end) {
+      if (std::this_thread::get_id() != outer) ++strangers;
+      items += static_cast<int>(end - begin);
+    });
+  });
+  CHECK(strangers == 0);
+  CHECK(items == 200);
+}
+
+TEST_CASE("an exception ends the loop and reaches the caller", "[parallel]") {
+  for (int count : {1, 4}) {
+    WithThreads with(count);
+    for (int64_t bad : {0, 57, 99}) {
+      auto loop = [&] {
+        parallel_for(100, 1, [&](int64_t begin, int64_t) {
+          if (begin == bad) throw std::runtime_error("item " + std::to_string(begin));
+        });
+      };
+      CHECK_THROWS_WITH(loop(), "item " + std::to_string(bad));
+    }
+    CHECK_THROWS_AS(parallel_for(100, 1, [](int64_t, int64_t) { throw std::runtime_error("each"); }),
+                    std::runtime_error);
+    CHECK(chunks_of(4, 2) == Chunks{{0, 2}, {2, 4}});  // and the next loop is as good as any
+  }
+}
+
+TEST_CASE("threads of the user's own may run loops at the same time", "[parallel]") {
+  WithThreads with(3);
+  std::atomic<int64_t> items = 0;
+  std::vector<std::thread> users;
+  for (int i = 0; i < 4; ++i) {
+    users.emplace_back([&] {
+      for (int loop = 0; loop < 50; ++loop) {
+        parallel_for(64, 4, [&](int64_t begin, int64_t end) { items += end - begin; });
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  CHECK(items == 4 * 50 * 64);
+}
+
+TEST_CASE("the number of threads can change at any time between loops", "[parallel]") {
+  WithThreads with(1);
+  for (int count : {2, 1, 5, 5, 64, 2}) {
+    set_threads(count);
+    CHECK(threads() == count);
+    CHECK(chunks_of(100, 9).size() == 12);
+  }
+  CHECK_THROWS_AS(set_threads(0), std::invalid_argument);
+  CHECK_THROWS_AS(set_threads(-1), std::invalid_argument);
+  CHECK_THROWS_AS(set_threads(1025), std::invalid_argument);
+  CHECK_THROWS_AS(parallel_for(8, 1, [](int64_t, int64_t) { set_threads(2); }), std::logic_error);
+  CHECK(threads() == 2);
+}
+
+TEST_CASE("denormals are flushed wherever a loop runs", "[parallel]") {
+  for (int count : {1, 3}) {
+    WithThreads with(count);
+    std::thread([&] {  // a thread that has not run a loop before
+      std::atomic<int> flushed = 0;
+      parallel_for(30, 1, [&](int64_t, int64_t) {
+        volatile float smallest = std::numeric_limits<float>::min();
+        if (smallest * 0.5f == 0) ++flushed;
+      });
+      CHECK(flushed == 30);
+    })
+        .join();
+  }
+}

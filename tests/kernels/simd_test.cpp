@@ -1,0 +1,192 @@
+#include "autograd/kernels/simd.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.h"
+
+using namespace reel::kernels;
+
+namespace {
+
+template <class T>
+using Array = std::array<T, static_cast<std::size_t>(lanes<T>)>;
+
+template <class T>
+Array<T> to_array(const Vec<T>& x) {
+  Array<T> values;
+  store(values.data(), x);
+  return values;
+}
+
+/// 1, 2, 3, ...
+template <class T>
+std::vector<T> counting(int64_t n) {
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i + 1);
+  return values;
+}
+
+/// How far `got` is from `want`, in units of the last place of T at `want`.
+template <class T>
+double ulps(T got, long double want) {
+  T rounded = static_cast<T>(want);
+  if (std::isnan(rounded) || std::isinf(rounded)) {
+    bool same = std::isnan(rounded) ? std::isnan(got) : got == rounded;
+    return same ? 0 : std::numeric_limits<double>::infinity();
+  }
+  T smallest = std::numeric_limits<T>::min();
+  if (std::abs(want) < smallest && std::abs(got) <= smallest) return 0;  // denormals may be flushed
+  // The unit may be a denormal number, which T cannot hold on a thread that flushes them.
+  const int exponent = std::ilogb(std::max(std::abs(rounded), smallest));
+  const long double unit = std::ldexp(1.0l, exponent - std::numeric_limits<T>::digits + 1);
+  return static_cast<double>(std::abs(got - want) / unit);
+}
+
+template <class T>
+using Function = std::function<Vec<T>(const Vec<T>&)>;
+
+/// Compares with the C library in long double, at magnitudes spread evenly on a logarithmic scale and at the values
+/// where functions go wrong. `limit` is in units of the last place.
+template <class T>
+void check_function(const Function<T>& function, long double (*reference)(long double), long double low,
+                    long double high, double limit) {
+  std::vector<T> inputs = {0, -T(0), 1, -1, T(0.5), T(-0.5)};
+  for (T value : {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()}) {
+    inputs.insert(inputs.end(), {value, -value});
+  }
+  inputs.push_back(std::numeric_limits<T>::quiet_NaN());
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> exponent(static_cast<double>(std::log(low)),
+                                                  static_cast<double>(std::log(high)));
+  for (int i = 0; i < 20000; ++i) {
+    T magnitude = static_cast<T>(std::exp(exponent(random)));
+    inputs.insert(inputs.end(), {magnitude, -magnitude});
+  }
+
+  double worst = 0;
+  T worst_at = 0;
+  for (T x : inputs) {
+    T y = to_array<T>(function(splat(x)))[0];
+    double error = ulps(y, reference(x));
+    if (error > worst) {
+      worst = error;
+      worst_at = x;
+    }
+    if (x == 0 && y == 0) CHECK(std::signbit(y) == std::signbit(reference(x)));
+  }
+  INFO("worst at " << worst_at);
+  CHECK(worst <= limit);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("load and store move a whole vector, at any address", "[simd]", float, double) {
+  constexpr int64_t n = lanes<TestType>;
+  std::vector<TestType> from = counting<TestType>(n + 1), to(from.size(), 0);
+  store(to.data() + 1, load(from.data() + 1));
+  CHECK(to[0] == 0);
+  CHECK(std::equal(from.begin() + 1, from.end(), to.begin() + 1));
+}
+
+TEMPLATE_TEST_CASE("load_n fills, store_n leaves the rest alone", "[simd]", float, double) {
+  constexpr int64_t width = lanes<TestType>;
+  for (int64_t n = 0; n <= width; ++n) {
+    std::vector<TestType> from = counting<TestType>(n);  // one element more would be out of bounds
+    Array<TestType> loaded = to_array<TestType>(load_n(from.data(), n, TestType(-7)));
+    std::vector<TestType> to(static_cast<std::size_t>(width), TestType(100));
+    store_n(to.data(), splat(TestType(3)), n);
+    for (int64_t i = 0; i < width; ++i) {
+      auto at = static_cast<std::size_t>(i);
+      CHECK(loaded[at] == (i < n ? from[at] : TestType(-7)));
+      CHECK(to[at] == (i < n ? TestType(3) : TestType(100)));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("arithmetic and choice", "[simd]", float, double) {
+  using T = TestType;
+  Vec<T> x = load(counting<T>(lanes<T>).data());
+  CHECK(to_array<T>(fma(x, x, splat(T(-1)))).back() == T(lanes<T> * lanes<T> - 1));
+  CHECK(to_array<T>(max(x, splat(T(2))))[0] == 2);
+  CHECK(to_array<T>(min(x, splat(T(2)))).back() == 2);
+  CHECK(to_array<T>(select(x > splat(T(1)), x, splat(T(-1))))[0] == -1);
+  CHECK(to_array<T>(select(x > splat(T(1)), x, splat(T(-1))))[1] == 2);
+  CHECK(to_array<T>(abs(splat(T(-3))))[0] == 3);
+  CHECK(to_array<T>(sqrt(splat(T(9))))[0] == 3);
+  CHECK(any(x == splat(T(lanes<T>))));
+  CHECK_FALSE(any(x > splat(T(lanes<T>))));
+}
+
+TEMPLATE_TEST_CASE("max and min keep a NaN in their second operand", "[simd]", float, double) {
+  using T = TestType;
+  Vec<T> nan = splat(std::numeric_limits<T>::quiet_NaN()), one = splat(T(1));
+  CHECK(std::isnan(to_array<T>(max(one, nan))[0]));
+  CHECK(std::isnan(to_array<T>(min(one, nan))[0]));
+  CHECK(any(is_nan(nan)));
+  CHECK_FALSE(any(is_nan(one)));
+}
+
+TEMPLATE_TEST_CASE("load_transposed turns rows into columns", "[simd]", float, double) {
+  using T = TestType;
+  constexpr int64_t row_length = 11, offset = 3;
+  std::vector<T> matrix = counting<T>(lanes<T> * row_length);
+  const T* rows[lanes<T>];
+  for (int64_t i = 0; i < lanes<T>; ++i) rows[i] = matrix.data() + i * row_length;
+  Vec<T> columns[quad<T>];
+  load_transposed<T>(rows, offset, columns);
+  for (int64_t p = 0; p < quad<T>; ++p) {
+    Array<T> column = to_array<T>(columns[p]);
+    for (int64_t i = 0; i < lanes<T>; ++i) CHECK(column[static_cast<std::size_t>(i)] == rows[i][offset + p]);
+  }
+}
+
+TEMPLATE_TEST_CASE("reductions see every lane", "[simd]", float, double) {
+  using T = TestType;
+  std::vector<T> values = counting<T>(lanes<T>);
+  CHECK(reduce_add(load(values.data())) == T(lanes<T> * (lanes<T> + 1) / 2));
+  for (T& value : values) {
+    T before = std::exchange(value, T(1000));
+    CHECK(reduce_max(load(values.data())) == 1000);
+    value = before;
+  }
+  CHECK(reduce_max(splat(-std::numeric_limits<T>::infinity())) == -std::numeric_limits<T>::infinity());
+}
+
+TEMPLATE_TEST_CASE("functions agree with the C library", "[simd]", float, double) {
+  using T = TestType;
+  using Limits = std::numeric_limits<T>;
+  long double overflow = std::log(static_cast<long double>(Limits::max()));
+  check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 1e-8l, 2 * overflow, 3);
+  check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 0.99l * overflow, 1.01l * overflow, 3);
+  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, Limits::min(), Limits::max(), 2);
+  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, 0.9l, 1.1l, 2);
+  check_function<T>([](const Vec<T>& x) { return sin(x); }, std::sin, 1e-8l, 1e9l, 4);
+  check_function<T>([](const Vec<T>& x) { return cos(x); }, std::cos, 1e-8l, 1e9l, 4);
+  check_function<T>([](const Vec<T>& x) { return tanh(x); }, std::tanh, 1e-8l, 100.0l, 3);
+  check_function<T>([](const Vec<T>& x) { return erf(x); }, std::erf, 1e-8l, 100.0l, sizeof(T) == 4 ? 4 : 90);
+  check_function<T>([](const Vec<T>& x) { return sqrt(x); }, std::sqrt, Limits::min(), Limits::max(), 0.5);
+  check_function<T>([](const Vec<T>& x) { return pow(x, splat(T(3.5))); },
+                    [](long double x) { return std::pow(x, 3.5l); }, 1e-5l, 1e5l, 2);
+}
+
+TEMPLATE_TEST_CASE("flush_denormals holds for the thread that calls it", "[simd]", float, double) {
+  using T = TestType;
+  auto half_of_the_smallest = [] {
+    volatile T smallest = std::numeric_limits<T>::min();
+    return smallest * T(0.5);
+  };
+  T elsewhere = 1;
+  std::thread([&] {
+    flush_denormals();
+    elsewhere = half_of_the_smallest();
+  }).join();
+  CHECK(elsewhere == 0);
+}
