@@ -1,14 +1,20 @@
 #include "autograd/tensor.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "autograd/error.h"
 #include "autograd/kernels/copy.h"
 
 namespace reel {
 
 Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
+  int64_t room = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(double));
   for (int64_t size : shape) {
     if (size < 0) fail("Tensor: the shape ", shape, " has a negative size");
+    room /= std::max<int64_t>(size, 1);
   }
+  if (room == 0) fail("Tensor: the shape ", shape, " has more elements than any memory can hold");
   auto bytes = static_cast<std::size_t>(reel::numel(shape)) * size_in_bytes(dtype);
   impl_->storage = std::make_shared<Storage>(bytes);
   impl_->shape = shape;

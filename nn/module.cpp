@@ -37,7 +37,8 @@ void Module::load_state_dict(const StateDict& state) {
 
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> trained;
-  for (const auto& [name, parameter] : parameters_) {
+  for (const auto& named : parameters_) {
+    const Tensor& parameter = named.second;
     const bool seen = std::any_of(trained.begin(), trained.end(), [&](const Tensor& t) { return t.same(parameter); });
     if (parameter.needs_grad() && !seen) trained.push_back(parameter);
   }

@@ -56,8 +56,8 @@ template <class T>
 void softmax(int64_t rows, int64_t n, const T* x, T* y) {
   detail::for_each_row(rows, n, [&](int64_t start) {
     const T largest = detail::max_row(x + start, n);  // subtracted, or exp would overflow
-    if (largest == detail::minus_infinity<T>) {
-      std::fill_n(y + start, n, T(0));
+    if (largest == detail::minus_infinity<T>) {  // all are -inf or NaN, which stays
+      std::replace_copy(x + start, x + start + n, y + start, largest, T(0));
       return;
     }
     const T scale = 1 / detail::exp_row(x + start, n, largest, y + start);
@@ -69,11 +69,14 @@ void softmax(int64_t rows, int64_t n, const T* x, T* y) {
 template <class T>
 void log_softmax(int64_t rows, int64_t n, const T* x, T* y) {
   detail::for_each_row(rows, n, [&](int64_t start) {
-    const T largest = detail::max_row(x + start, n);
-    const T shift = largest == detail::minus_infinity<T>
-                        ? T(0)
-                        : largest + std::log(detail::exp_row<T>(x + start, n, largest, nullptr));
-    for (int64_t i = 0; i < n; ++i) y[start + i] = x[start + i] - shift;
+    T largest = detail::max_row(x + start, n), log_total = 0;
+    if (largest == detail::minus_infinity<T>) {
+      largest = 0;
+    } else {
+      log_total = std::log(detail::exp_row<T>(x + start, n, largest, nullptr));
+    }
+    // In this order: a large maximum would swallow the digits of log_total.
+    for (int64_t i = 0; i < n; ++i) y[start + i] = (x[start + i] - largest) - log_total;
   });
 }
 

@@ -7,6 +7,7 @@
 
 namespace reel {
 
+using kernels::is_nan;
 using kernels::select;
 using kernels::splat;
 
@@ -65,20 +66,20 @@ Tensor pow(const Tensor& x, double exponent) {
   });
 }
 
-/// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at c = 0
+/// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at a = 0
 Tensor pow(const Tensor& a, const Tensor& b) {
   Tensor c = map("pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
   return record("pow", {a, b}, c, [a, b, c](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, c.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
-    if (grads.needs(1)) grads.add(1, dc * where(equal(c, zero), zero, c * log(a)));
+    if (grads.needs(1)) grads.add(1, dc * where(equal(a, zero), zero, c * log(a)));
   });
 }
 
 /// c = max(a, b)      da = dc where a > b, dc / 2 where a = b
 Tensor maximum(const Tensor& a, const Tensor& b) {
   // A NaN in either operand stays.
-  Tensor c = map("maximum", [](auto u, auto v) { return select(u != u, u, select(u > v, u, v)); }, a, b);
+  Tensor c = map("maximum", [](auto u, auto v) { return select(is_nan(u), u, select(u > v, u, v)); }, a, b);
   return record("maximum", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
     auto share = [](auto u, auto v) {
       using T = typename decltype(u)::value_type;

@@ -57,7 +57,9 @@ Tensor cat(const std::vector<Tensor>& parts, int some_axis) {
   });
 }
 
-Tensor stack(const std::vector<Tensor>& parts, int axis) {
+Tensor stack(const std::vector<Tensor>& parts, int some_axis) {
+  if (parts.empty()) fail("stack: there is nothing to join; need at least one tensor");
+  const int axis = normal_axis("stack", some_axis, parts[0].rank() + 1);
   std::vector<Tensor> unsqueezed;
   for (const Tensor& part : parts) {
     if (part.shape() != parts[0].shape()) {
@@ -68,7 +70,8 @@ Tensor stack(const std::vector<Tensor>& parts, int axis) {
   return cat(unsqueezed, axis);
 }
 
-std::vector<Tensor> split(const Tensor& x, int64_t length, int axis) {
+std::vector<Tensor> split(const Tensor& x, int64_t length, int some_axis) {
+  const int axis = normal_axis("split", some_axis, x.rank());
   if (length < 1) fail("split: pieces of length ", length, "; need at least 1");
   std::vector<Tensor> pieces;
   for (int64_t start = 0; start < x.size(axis); start += length) {
@@ -80,10 +83,10 @@ std::vector<Tensor> split(const Tensor& x, int64_t length, int axis) {
 /// x = 0, x[slice] = y          dy = dx[slice]
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t start, int64_t step) {
   const int axis = normal_axis("slice_scatter", some_axis, shape.rank());
-  const int64_t length = y.size(axis);
+  const int64_t length = y.rank() == shape.rank() ? y.size(axis) : 0;
   const int64_t end = length == 0 ? start : start + (length - 1) * step + 1;
   Shape whole = y.shape();
-  whole[axis] = shape[axis];
+  if (y.rank() == shape.rank()) whole[axis] = shape[axis];
   if (whole != shape || step < 1 || start < 0 || end > shape[axis]) {
     fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start, " in steps of ",
          step);

@@ -28,9 +28,15 @@ void check_inner(const char* operation, const Tensor& a, const Tensor& b, int ax
   }
 }
 
+void check_bias(const char* operation, const Tensor& bias, const Tensor& weight) {
+  check_same_dtype(operation, weight, bias);
+  if (bias.shape() != Shape{weight.size(0)}) {
+    fail(operation, ": bias is ", bias.shape(), ", weight is ", weight.shape(), "; need (", weight.size(0), ",)");
+  }
+}
+
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
 Tensor multiply(const Tensor& a, const Tensor& b) {
-  check_inner("matmul", a, b, -2);
   const Shape batch = broadcast("matmul", leading(a.shape()), leading(b.shape()));
   const int64_t M = a.size(-2), K = a.size(-1), N = b.size(-1);
   Shape shape = batch;
@@ -66,6 +72,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0) {
     fail("matmul: a is ", a.shape(), ", b is ", b.shape(), "; need at least one axis each");
   }
+  check_inner("matmul", a, b, b.rank() == 1 ? -1 : -2);
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
   if (b.rank() == 2 && a.rank() > 2) {  // one matrix for a whole batch: one large product, and one gradient
@@ -81,10 +88,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   check_inner("linear", x, weight, -1);
   const int64_t in = weight.size(1), out = weight.size(0);
-  if (bias.defined()) {
-    check_same_dtype("linear", x, bias);
-    if (bias.shape() != Shape{out}) fail("linear: bias is ", bias.shape(), ", weight is ", weight.shape(), "; need (", out, ",)");
-  }
+  if (bias.defined()) check_bias("linear", bias, weight);
 
   const Tensor rows = as_rows(x);
   const int64_t count = rows.size(0);
@@ -109,6 +113,8 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   if (x.rank() != 3 || weight.rank() != 3 || x.size(1) != weight.size(1)) {
     fail("conv1d: x is ", x.shape(), ", weight is ", weight.shape(), "; need (B, in, T) and (out, in, K)");
   }
+  check_same_dtype("conv1d", x, weight);
+  if (bias.defined()) check_bias("conv1d", bias, weight);
   if (stride < 1 || padding < 0 || dilation < 1) {
     fail("conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");
   }

@@ -79,17 +79,19 @@ Tensor sum(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
 
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 
-Tensor mean(const Tensor& x, const std::vector<int>& axes, KeepDim keep) {
+Tensor mean(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
+  const std::vector<int> axes = normal_axes("mean", some_axes, x.rank());
   return sum(x, axes, keep) * (1 / count_over(x, axes));
 }
 
-Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, KeepDim keep) {
+Tensor var(const Tensor& x, const std::vector<int>& some_axes, int correction, KeepDim keep) {
+  const std::vector<int> axes = normal_axes("var", some_axes, x.rank());
   Tensor deviation = x - mean(x, axes, KeepDim::yes);
   return sum(deviation * deviation, axes, keep) * (1 / std::max(0.0, count_over(x, axes) - correction));
 }
 
 Max max(const Tensor& x, int axis) {
-  Ids indices = argmax(x, axis);
+  Ids indices = argmax(x, normal_axis("max", axis, x.rank()));
   return {gather(x, axis, indices), indices};
 }
 

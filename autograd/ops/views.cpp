@@ -126,7 +126,8 @@ Tensor slice(const Tensor& x, int some_axis, int64_t start, int64_t end, int64_t
                 });
 }
 
-Tensor select(const Tensor& x, int axis, int64_t index) {
+Tensor select(const Tensor& x, int some_axis, int64_t index) {
+  const int axis = normal_axis("select", some_axis, x.rank());
   const int64_t size = x.size(axis);
   if (index < -size || index >= size) {
     fail("select: index ", index, " is outside axis ", axis, " of ", x.shape(), "; need ", -size, " <= index < ", size);
@@ -142,7 +143,8 @@ Tensor expand(const Tensor& x, const Shape& wanted) {
   for (int axis = std::max(extra, 0); axis < shape.rank(); ++axis) {
     if (shape[axis] == -1) shape[axis] = x.shape()[axis - extra];
   }
-  if (!broadcasts_to(x.shape(), shape)) {
+  const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+  if (negative || !broadcasts_to(x.shape(), shape)) {
     fail("expand: ", x.shape(), " cannot be repeated to ", wanted, "; only axes of size 1 or missing ones can");
   }
   return record("expand", {x}, Tensor(x, shape, broadcast_strides(x.shape(), x.strides(), shape)),

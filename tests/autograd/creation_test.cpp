@@ -29,7 +29,7 @@ TEST_CASE("constant and counted tensors") {
 
 TEST_CASE("shapes that cannot be are refused") {
   CHECK_THROWS_WITH(zeros({2, -1}), ContainsSubstring("(2, -1)") && ContainsSubstring("negative"));
-  CHECK_THROWS_AS(zeros({int64_t{1} << 40, int64_t{1} << 40}), std::exception);
+  CHECK_THROWS_WITH(zeros({int64_t{1} << 40, int64_t{1} << 40}), ContainsSubstring("more elements"));
 }
 
 TEST_CASE("random tensors follow their generator") {

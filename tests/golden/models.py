@@ -124,7 +124,8 @@ def redraw(module):
     """Random weights, about as large as PyTorch's, but also where it starts with ones and zeros."""
     for key, weight in module.state_dict().items():
         fan_in = weight[0].numel() if weight.dim() > 1 and "embedding" not in key else 4
-        weight.copy_(normal(*weight.shape, scale=fan_in ** -0.5) + (1.0 if "norm" in key and "weight" in key else 0.0))
+        mean = 1 if "norm" in key and "weight" in key else 0
+        weight.copy_((mean + normal(*weight.shape, scale=fan_in ** -0.5)).float())
 
 
 def train(start, loss_of, optimizer_class, **options):

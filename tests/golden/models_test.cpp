@@ -104,7 +104,7 @@ class Comparison {
       norms.push_back(optim::clip_grad_norm(module.parameters(), max_norm));
       optimizer.step();
     }
-    golden_.check(expected + "norms", tensor({3}, norms, DType::f64), tolerance_);
+    golden_.check(expected + "norms", tensor({3}, norms, dtype_), tolerance_);
     for (const auto& [key, parameter] : module.state_dict()) golden_.check(expected + key, parameter, tolerance_);
   }
 

@@ -16,7 +16,8 @@ def arithmetic():
         case(f"{name}.zero_d", f, normal(), positive(4))
         case(f"{name}.transposed", lambda a, b: f(a.t(), b), normal(3, 5), positive(5, 3))
         case(f"{name}.empty", f, normal(0, 3), positive(1, 3))
-        case(f"{name}.itself", lambda x: f(x, x), positive(9))
+        if name != "div":  # whose derivative is 0 but for rounding
+            case(f"{name}.itself", lambda x: f(x, x), positive(9))
         case(f"{name}.number", lambda x: f(x, 2.5), positive(9))
         case(f"{name}.from_number", lambda x: f(torch.tensor(2.5), x), positive(9))
     case("neg", torch.neg, normal(4, 5))

@@ -77,7 +77,7 @@ void check_clipping(Golden& golden, const std::string& name, double max_norm, DT
   Parameters parameters = start(golden, dtype);
   const NamedTensors gradients = golden.group("gradients.", dtype);
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].set_grad(clone(gradients[i].second.select(0, 0)));
-  golden.check(name + ".norm", scalar(clip_grad_norm(parameters, max_norm), DType::f64), tolerance);
+  golden.check(name + ".norm", scalar(clip_grad_norm(parameters, max_norm), dtype), tolerance);
   for (std::size_t i = 0; i < parameters.size(); ++i) golden.check(text(name, ".", i), parameters[i].grad(), tolerance);
 }
 

@@ -1,0 +1,37 @@
+#include "nn/gtransformer.h"
+
+#include "tests/nn/parameters.h"
+
+using namespace reel;
+using namespace reel::nn;
+using namespace reel::tests;
+
+TEST_CASE("gtransformer: names and shapes") {
+  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 2});
+  const std::vector<std::string> all = names(model);
+  REQUIRE(all.size() == 2 + 2 + 2 * 13 + 2);
+  CHECK(all[0] == "token_embedding.weight");
+  CHECK(all[1] == "pos_embedding.weight");
+  CHECK(all[3] == "unify_embeddings.bias");
+  CHECK(all[4] == "tblocks.0.attention.tokeys.weight");
+  CHECK(all[17] == "tblocks.1.attention.tokeys.weight");
+  CHECK(all.back() == "toprobs.bias");
+  CHECK(model.state_dict()[2].second.shape() == Shape{4, 8});
+  CHECK(model.context() == 5);
+  CHECK(model(random_ids({3, 4}, 7, 1)).shape() == Shape{3, 4, 7});
+}
+
+TEST_CASE("gtransformer: token and position embeddings lie next to each other") {
+  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 0, .dtype = DType::f64});
+  const Tensor token = model.token_embedding.weight.select(0, 3), position = model.pos_embedding.weight.select(0, 1);
+  const Tensor last = model.toprobs(model.unify_embeddings(cat({token, position}, 0)));
+  const Values expected = log_softmax(last, 0).to_vector();
+  const Values got = model(Ids({1, 2}, {6, 3})).select(0, 0).select(0, 1).to_vector();
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-12));
+}
+
+TEST_CASE("gtransformer: gradients of every parameter") {
+  const GTransformer model({.vocabulary = 5, .context = 4, .embedding = 3, .heads = 2, .depth = 2, .dtype = DType::f64});
+  const Ids tokens = random_ids({2, 4}, 5, 2);
+  CHECK(check_parameters(model, [&] { return model(tokens); }).problem == "");
+}

@@ -1,0 +1,67 @@
+#pragma once
+// What the tests of layers and models share: a gradient check with respect to parameters, and random token ids.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/gradcheck.h"
+#include "nn/module.h"
+#include "tests/autograd/values.h"
+
+namespace reel::tests {
+
+inline Tensor normal(const Shape& shape, std::uint64_t seed, DType dtype = DType::f64) {
+  Generator generator(seed);
+  return randn(shape, dtype, generator);
+}
+
+inline Ids random_ids(const Shape& shape, int64_t vocabulary, std::uint64_t seed) {
+  Generator generator(seed);
+  Ids ids = Ids::zeros(shape);
+  for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(generator.below(vocabulary));
+  return ids;
+}
+
+inline std::vector<std::string> names(const nn::Module& module) {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : module.state_dict()) result.push_back(name);
+  return result;
+}
+
+/// Copies of what the state holds now.
+inline NamedTensors snapshot(const NamedTensors& state) {
+  NamedTensors result;
+  for (const auto& [name, value] : state) result.emplace_back(name, clone(value));
+  return result;
+}
+
+inline bool same_bits(const NamedTensors& a, const NamedTensors& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].first != b[i].first || !same_bits(a[i].second, b[i].second)) return false;
+  }
+  return true;
+}
+
+/// gradcheck of output() with respect to every parameter of the module that it is computed with.
+///
+/// A module reads its own parameters, not a function's arguments. So the function that is checked writes its arguments
+/// x into the parameters p and returns L + Σ dL/dp (x - p), whose value is L and whose gradient is the tape's dL/dp.
+inline GradcheckResult check_parameters(const nn::Module& module, const std::function<Tensor()>& output) {
+  const std::vector<Tensor> parameters = module.parameters();
+  auto loss = [&](const std::vector<Tensor>& x) {
+    for (std::size_t i = 0; i < x.size(); ++i) copy(x[i], parameters[i]);
+    const Tensor y = output();
+    const Tensor value = sum(y * normal(y.shape(), 99));
+    Tape* tape = Tape::recording();
+    if (!tape) return value;
+    const std::vector<Tensor> gradients = tape->gradients(value, parameters);
+    Tensor result = detach(value);
+    for (std::size_t i = 0; i < x.size(); ++i) result = result + sum(gradients[i] * (x[i] - detach(x[i])));
+    return result;
+  };
+  return gradcheck(loss, parameters);
+}
+
+}  // namespace reel::tests
