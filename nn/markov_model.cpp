@@ -67,7 +67,7 @@ class Discounts {
     const double y = n[1] / (n[1] + 2 * n[2]);
     for (std::size_t c = 1; c <= 3; ++c) {
       of_[c] = static_cast<double>(c) - static_cast<double>(c + 1) * y * n[c + 1] / n[c];
-      if (!(of_[c] > 0 && of_[c] <= static_cast<double>(c))) {  // too little text to tell
+      if (!(of_[c] > 0 && of_[c] < static_cast<double>(c))) {  // too little text to tell
         of_ = {0, 0.5, 1, 1.5};
         return;
       }

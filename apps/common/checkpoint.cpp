@@ -1,6 +1,7 @@
 #include "apps/common/checkpoint.h"
 
 #include "apps/common/atomic_file.h"
+#include "apps/common/crc32c.h"
 #include "autograd/error.h"
 #include "autograd/safetensors.h"
 #include "data/file.h"
@@ -9,7 +10,30 @@ namespace reel::apps {
 namespace {
 
 constexpr std::string_view optimizer_prefix = "optimizer.";
-constexpr const char* metadata_key = "reel";
+constexpr const char* notes_key = "reel";
+constexpr const char* checksum_key = "crc32c";
+
+std::string_view bytes_of(const Tensor& tensor) {
+  return with_type(tensor.dtype(), [&]<class T>(T) -> std::string_view {
+    return {reinterpret_cast<const char*>(tensor.data<T>()), static_cast<std::size_t>(tensor.numel()) * sizeof(T)};
+  });
+}
+
+/// Of the notes and of every tensor with its name and shape.
+std::string checksum(const std::string& notes, const NamedTensors& tensors) {
+  std::string parts = notes;
+  for (const auto& [name, tensor] : tensors) {
+    parts += text('\n', name, ' ', tensor.shape(), ' ', crc32c(bytes_of(dense(tensor))));
+  }
+  return std::to_string(crc32c(parts));
+}
+
+std::string metadata(const Safetensors& file, const std::string& key) {
+  for (const auto& [name, value] : file.metadata) {
+    if (name == key) return value;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -19,26 +43,28 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   for (const auto& [name, value] : checkpoint.optimizer) {
     file.tensors.emplace_back(std::string(optimizer_prefix) + name, value);
   }
-  file.metadata = {{metadata_key, Json(checkpoint.notes).write()}};
+  const std::string notes = Json(checkpoint.notes).write();
+  file.metadata = {{notes_key, notes}, {checksum_key, checksum(notes, file.tensors)}};
   write_file_atomically(path, write_safetensors(file));
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app) {
   const std::string bytes = data::read_file(path);
   try {
-    Checkpoint checkpoint;
-    Safetensors file = read_safetensors(bytes);
-    for (auto& [name, value] : file.tensors) {
+    const Safetensors file = read_safetensors(bytes);
+    const std::string notes = metadata(file, notes_key);
+    if (notes.empty()) fail("it holds weights, but not what Reel's apps keep beside them");
+    if (metadata(file, checksum_key) != checksum(notes, file.tensors)) {
+      fail("its checksum is wrong: the file was damaged, or changed by another program");
+    }
+    Checkpoint checkpoint{{}, {}, Json::parse(notes).get<Json::Object>()};
+    for (const auto& [name, value] : file.tensors) {
       if (name.starts_with(optimizer_prefix)) {
         checkpoint.optimizer.emplace_back(name.substr(optimizer_prefix.size()), value);
       } else {
         checkpoint.weights.emplace_back(name, value);
       }
     }
-    for (const auto& [key, value] : file.metadata) {
-      if (key == metadata_key) checkpoint.notes = Json::parse(value).get<Json::Object>();
-    }
-    if (checkpoint.notes.empty()) fail("it holds weights, but not what Reel's apps keep beside them");
     const auto& writer = note(checkpoint, "app").get<std::string>();
     if (writer != app) fail("it was written by ", writer, ", not by ", app);
     return checkpoint;

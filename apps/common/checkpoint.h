@@ -2,7 +2,8 @@
 // Checkpoints: one safetensors file that holds a model and all that a run needs to go on bit for bit.
 //
 // The weights stand under their plain names, as in PyTorch; an optimizer's state under "optimizer." and its names; the
-// rest (options, vocabulary, step, random states) is one JSON text in the file's metadata under "reel".
+// rest (options, vocabulary, step, random states) is one JSON text in the file's metadata under "reel". Next to it,
+// "crc32c" tells a damaged file from a whole one: a flipped bit in a weight shows nowhere else.
 
 #include <filesystem>
 #include <string>

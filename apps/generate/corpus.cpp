@@ -13,12 +13,9 @@ std::string read(const GenerateConfig& config) {
   return config.tokenizer == "byte" ? data::read_file(config.data) : data::read_text(config.data);
 }
 
-std::vector<std::int32_t> encode_or_replace(const data::Tokenizer& tokenizer, std::string_view text) {
-  return tokenizer.encode(text, data::Unseen::replace);
-}
-
 /// Learns from `train`; only if `rest` has other characters is there an id for unknown ones.
-std::unique_ptr<data::Tokenizer> train_tokenizer(const std::string& name, std::string_view train, std::string_view rest) {
+std::unique_ptr<data::Tokenizer> train_tokenizer(const std::string& name, std::string_view train,
+                                                 std::string_view rest) {
   auto tokenizer = data::train_tokenizer(name, train);
   try {
     tokenizer->encode(rest);
@@ -44,11 +41,26 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
   const auto [train, rest] = cut(text, config.split);
   auto [validation, test] = config.final_run ? cut(rest, 0.5) : data::Split<std::string_view>{rest, {}};
 
-  if (train.empty()) fail(corpus.name, " is too short: nothing is left to train on with --split ", config.split);
+  auto check_size = [&](const char* part, std::size_t size) {
+    if (size >= 2) return;
+    fail(corpus.name, " is too short: with --split ", config.split, " its ", part, " part has ", size, " token",
+         size == 1 ? "" : "s", "; need at least 2, to predict one from the other");
+  };
+  check_size("training", train.size());
   corpus.tokenizer = tokenizer ? std::move(tokenizer) : train_tokenizer(config.tokenizer, train, rest);
-  corpus.train = encode_or_replace(*corpus.tokenizer, train);
-  corpus.validation = encode_or_replace(*corpus.tokenizer, validation);
-  corpus.test = encode_or_replace(*corpus.tokenizer, test);
+  auto encode = [&](const char* part, std::string_view text_of_part) {
+    std::vector<std::int32_t> tokens;
+    try {
+      tokens = corpus.tokenizer->encode(text_of_part, data::Unseen::replace);
+    } catch (const Error& error) {
+      fail(corpus.name, ": ", error.what());
+    }
+    check_size(part, tokens.size());
+    return tokens;
+  };
+  corpus.train = encode("training", train);
+  corpus.validation = encode("validation", validation);
+  if (config.final_run) corpus.test = encode("test", test);
   return corpus;
 }
 

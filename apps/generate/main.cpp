@@ -10,7 +10,6 @@
 #include "apps/generate/train.h"
 #include "apps/generate/write.h"
 #include "autograd/error.h"
-#include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -39,15 +38,15 @@ void eval(Options&, EvalConfig& c) {
   }
   if (!c.data.empty()) trained.config.data = c.data;
   const Corpus corpus = read_corpus(trained.config, std::move(trained.tokenizer));
-  const Score score = c.final_run ? evaluate(*trained.model, corpus.test, c.batch_size, "the test part of " + corpus.name)
-                                  : evaluate(*trained.model, corpus.validation, c.batch_size,
-                                             "the validation part of " + corpus.name);
+  const Score score =
+      c.final_run ? evaluate(*trained.model, corpus.test, c.batch_size, "the test part of " + corpus.name)
+                  : evaluate(*trained.model, corpus.validation, c.batch_size, "the validation part of " + corpus.name);
   std::cout << to_string(score) << std::endl;
 }
 
 struct SampleConfig {
   std::string from = "runs/generate";
-  std::string prompt = "\n";
+  std::string prompt;
   std::int64_t length = 600;
   Choice choice;
   std::int64_t seed = 1;
@@ -56,46 +55,39 @@ struct SampleConfig {
 
 void declare_sample(Options& o, SampleConfig& c) {
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.prompt, "prompt", 'p', "TEXT", "what the model goes on from; a line break by default");
+  o.add(&c.prompt, "prompt", 'p', "TEXT", "what the model goes on from; without it, a line break");
   o.add(&c.length, "sample-length", 'n', "N", "tokens to write", at_least(0));
   o.add(&c.choice.temperature, "temperature", 't', "T",
-        "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable", at_least(0));
-  o.add(&c.choice.top_k, "top-k", Options::no_letter, "K", "draw from the K most probable only; 0 for all", at_least(0));
+        "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable",
+        at_least(0));
+  o.add(&c.choice.top_k, "top-k", Options::no_letter, "K", "draw from the K most probable only; 0 for all",
+        at_least(0));
   o.add(&c.choice.top_p, "top-p", Options::no_letter, "P",
         "draw from the most probable only, as many as reach this probability", more_than(0).and_at_most(1));
   o.add(&c.seed, "random-seed", 'r', "N", "same seed, same text");
   add_threads(o, c.threads);
 }
 
-std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const SampleConfig& c) {
-  if (c.prompt.empty()) throw UsageError("--prompt is empty; give at least one character to go on from");
+std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const std::string& prompt) {
   try {
-    return tokenizer.encode(c.prompt);
+    return tokenizer.encode(prompt);
   } catch (const Error& error) {
     fail("--prompt: ", error.what());
   }
 }
 
-void sample(Options&, SampleConfig& c) {
+void sample(Options& options, SampleConfig& c) {
   use_threads(c.threads);
+  const bool prompted = options.given("prompt");
+  if (prompted && c.prompt.empty()) throw UsageError("--prompt is empty; give at least one character to go on from");
   TrainedModel trained = load_model(c.from);
   const data::Tokenizer& tokenizer = *trained.tokenizer;
-  const std::vector<std::int32_t> prompt = encode_prompt(tokenizer, c);
+  const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);
   Generator generator(static_cast<std::uint64_t>(c.seed));
   watch_interrupts();
-  std::cout << c.prompt << std::flush;
-
-  // A token of the byte tokenizer may be a part of a character: print what is complete.
-  std::string pending;
-  write_tokens(*trained.model, prompt, c.length, c.choice, generator, [&](std::int32_t token) {
-    pending += tokenizer.decode({&token, 1});
-    if (data::replace_invalid_utf8(pending) == pending || pending.size() >= 4) {
-      std::cout << data::replace_invalid_utf8(pending) << std::flush;
-      pending.clear();
-    }
-    return !interrupted();
-  });
-  std::cout << data::replace_invalid_utf8(pending) << std::endl;
+  std::cout << c.prompt;
+  print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.choice, generator);
+  std::cout << std::endl;
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::
     Options options;
     declare_train(options, trained.config);
     options.restore(options_from(note(checkpoint, "options")));
-    trained.tokenizer = data::restore_tokenizer(trained.config.tokenizer,
-                                                note(checkpoint, "vocabulary").get<std::string>());
+    trained.tokenizer =
+        data::restore_tokenizer(trained.config.tokenizer, note(checkpoint, "vocabulary").get<std::string>());
     const std::int64_t vocabulary = trained.tokenizer->vocabulary_size();
     if (trained.config.counts()) {
       trained.model = std::make_unique<nn::MarkovModel>(

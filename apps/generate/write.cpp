@@ -2,14 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <ostream>
+#include <string>
 
+#include "apps/common/interrupt.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
+#include "data/utf8.h"
 
 namespace reel::apps {
+namespace {
+
+void check_log_probs(std::span<const double> log_probs) {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (const double log_prob : log_probs) {
+    if (std::isnan(log_prob)) fail("draw: a probability is not a number; the model's weights are damaged");
+    highest = std::max(highest, log_prob);
+  }
+  if (!std::isfinite(highest)) fail("draw: no token is possible; the model's weights are damaged");
+}
+
+/// UTF-8: a byte that is not the first of its character.
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+}  // namespace
 
 std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Generator& generator) {
+  check_log_probs(log_probs);
   std::vector<std::int32_t> order(log_probs.size());
   std::iota(order.begin(), order.end(), 0);
   auto log_prob = [&](std::int32_t token) { return log_probs[static_cast<std::size_t>(token)]; };
@@ -46,12 +67,39 @@ void write_tokens(nn::LanguageModel& model, std::vector<std::int32_t> tokens, st
   const auto context = static_cast<std::size_t>(model.context());
   for (std::int64_t i = 0; i < length; ++i) {
     const std::size_t seen = std::min(tokens.size(), context);
-    const Ids window({1, static_cast<std::int64_t>(seen)}, {tokens.end() - static_cast<std::ptrdiff_t>(seen), tokens.end()});
+    const Ids window({1, static_cast<std::int64_t>(seen)},
+                     {tokens.end() - static_cast<std::ptrdiff_t>(seen), tokens.end()});
     const Tensor next = model(window).select(1, -1).select(0, 0);  // (V)
     tokens.push_back(draw(next.to_vector(), choice, generator));
     if (!each(tokens.back())) break;
   }
   model.train(was_training);
+}
+
+void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokenizer& tokenizer,
+                const std::vector<std::int32_t>& prompt, std::int64_t length, const Choice& choice,
+                Generator& generator) {
+  // A token may be one byte of a character: a character is printed when the next one begins.
+  std::string character;
+  auto print = [&] { out << data::replace_invalid_utf8(character) << std::flush; };
+  write_tokens(model, prompt, length, choice, generator, [&](std::int32_t token) {
+    const std::string piece = tokenizer.decode({&token, 1});
+    if (!continues_character(piece.front())) {
+      print();
+      character.clear();
+    }
+    character += piece;
+    return !interrupted();
+  });
+  print();
+}
+
+std::vector<std::int32_t> default_prompt(const data::Tokenizer& tokenizer) {
+  try {
+    return tokenizer.encode("\n");
+  } catch (const Error&) {
+    return {0};
+  }
 }
 
 }  // namespace reel::apps

@@ -51,8 +51,12 @@ struct Product {
   int64_t column_blocks() const { return divide_up(panels(), block_panels); }
   int64_t blocks() const { return row_blocks() * column_blocks(); }
 
-  /// b is read as it lies where its rows are dense; copying it would cost more than it gains.
-  bool packs_b() const { return b.col_stride != 1 || collides<T>(b.row_stride); }
+  /// b is read as it lies where its rows are dense, and not each in another page of memory: then a copy costs more
+  /// than it gains, as it does for a few rows of c.
+  bool packs_b() const {
+    constexpr int64_t page = 4096 / sizeof(T);
+    return b.col_stride != 1 || (b.row_stride >= page && tiles() > 2);
+  }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 };

@@ -44,7 +44,12 @@ Tensor log_softmax(const Tensor& x, int some_axis) {
 
 Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options) {
   const double smoothing = options.label_smoothing;
-  if (log_probs.rank() == 0) fail("nll_loss: log_probs has no axis of classes");
+  Shape leading = log_probs.shape();
+  if (log_probs.rank() > 0) leading.erase(log_probs.rank() - 1);
+  if (log_probs.rank() == 0 || targets.shape() != leading) {
+    fail("nll_loss: log_probs is ", log_probs.shape(), ", targets are ", targets.shape(),
+         "; need (..., classes) and one target for each row of classes");
+  }
   if (!(smoothing >= 0 && smoothing <= 1)) fail("nll_loss: label_smoothing is ", smoothing, "; need 0 to 1");
 
   // An ignored target points at class 0, and what it finds there is not counted.
@@ -53,6 +58,10 @@ Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& 
   for (std::size_t i = 0; i < targets.values().size(); ++i) {
     const std::int32_t target = targets.values()[i];
     if (target == options.ignore_index) continue;
+    if (target < 0 || target >= log_probs.size(-1)) {
+      fail("nll_loss: the target ", target, " is outside 0 .. ", log_probs.size(-1) - 1, " and not the ignored ",
+           options.ignore_index);
+    }
     picked.values()[i] = target;
     counted.values()[i] = 1;
     ++count;

@@ -5,6 +5,7 @@
 // max |expected|. NaN and infinities must stand in the same places. Both ways of comparing nothing fail: what a test
 // asks for must be in the file, and what is in the file must have been asked for.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>

@@ -178,6 +178,7 @@ def record(group, name, module, x, forward=lambda module, x: module(x)):
         single = outcome(copy.deepcopy(module).float(), forward, loss, x.float() if x.is_floating_point() else x)
         error = max(difference(single[key].double(), value) for key, value in result.items())
         draws += 1
+    assert all(value.any() for value in result.values()), "zeros would prove nothing"
     print(f"  {name}: PyTorch's f32 is within {error:.1e} of its f64 in draw {draws}")
     group.update({f"{name}.input": x.float(), f"{name}.goal": goal.float()})
     group.update({f"{name}.weight.{key}": value.float() for key, value in module.state_dict().items()})

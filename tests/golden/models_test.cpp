@@ -2,8 +2,6 @@
 // after three steps of Adam and AdamW with clipping. For a layer the loss is the output times a goal, summed; for a
 // language model it is the mean negative log-likelihood.
 
-#include <memory>
-
 #include "nn/attention.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"

@@ -118,7 +118,8 @@ def products():
     case("conv1d.point", F.conv1d, normal(2, 3, 5), normal(4, 3, 1), normal(4))
     for name, options in (("stride", dict(stride=2)), ("padding", dict(padding=2)), ("dilation", dict(dilation=3)),
                           ("all", dict(stride=3, padding=4, dilation=2)), ("remainder", dict(stride=4, padding=1))):
-        case(f"conv1d.{name}", lambda x, w, b: F.conv1d(x, w, b, **options), normal(2, 3, 10), normal(4, 3, 3), normal(4))
+        case(f"conv1d.{name}", lambda x, w, b: F.conv1d(x, w, b, **options), normal(2, 3, 10), normal(4, 3, 3),
+             normal(4))
 
 
 def views():
@@ -164,9 +165,9 @@ def gathering():
          normal(3, 5, 4), indices=[ids(5, 3, 5)])
 
 
-def nll(log_probs, targets, ignore_index=-100, smoothing=0.0):
+def nll(log_probs, targets, smoothing):
     """-log p of the target, of which `smoothing` is spread over all classes: the mean over what is not ignored."""
-    counted = targets != ignore_index
+    counted = targets != -100
     picked = log_probs.gather(-1, targets.masked_fill(~counted, 0).unsqueeze(-1)).squeeze(-1)
     return -((1 - smoothing) * picked + smoothing * log_probs.mean(-1))[counted].mean()
 
@@ -181,17 +182,19 @@ def probabilities():
         case(f"{name}.long", lambda x: f(x, -1), normal(2, 67))
         case(f"{name}.single", lambda x: f(x, -1), normal(3, 1))
         case(f"{name}.large", lambda x: f(x, -1), values(1000, 999, -1000, 0, 1, 2, 3e4, -3e4, 1).reshape(3, 3))
+        case(f"{name}.offset", lambda x: f(x, -1), values(3000, 3000.5, 2999, 2998))
         case(f"{name}.hidden", lambda x: f(x, -1), hidden)
     some = ids(5, 6)
     some[1] = some[4] = -100
     case("nll_loss", lambda x, t: F.nll_loss(x, t), normal(6, 5), indices=[ids(5, 6)])
     case("nll_loss.ignored", lambda x, t: F.nll_loss(x, t), normal(6, 5), indices=[some])
     case("nll_loss.ignore_2", lambda x, t: F.nll_loss(x, t, ignore_index=2), normal(9, 3), indices=[ids(3, 9)])
-    case("nll_loss.smooth", lambda x, t: nll(x, t, smoothing=0.1), normal(6, 5), indices=[some])
+    case("nll_loss.smooth", lambda x, t: nll(x, t, 0.1), normal(6, 5), indices=[some])
     case("nll_loss.batch", lambda x, t: F.nll_loss(x.transpose(1, 2), t), normal(2, 3, 5), indices=[ids(5, 2, 3)])
     case("cross_entropy", lambda x, t: F.cross_entropy(x, t), normal(6, 5), indices=[ids(5, 6)])
     case("cross_entropy.ignored", lambda x, t: F.cross_entropy(x, t), normal(6, 5), indices=[some])
-    case("cross_entropy.ignore_0", lambda x, t: F.cross_entropy(x, t, ignore_index=0), normal(9, 3), indices=[ids(3, 9)])
+    case("cross_entropy.ignore_0", lambda x, t: F.cross_entropy(x, t, ignore_index=0), normal(9, 3),
+         indices=[ids(3, 9)])
     case("cross_entropy.smooth", lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), normal(6, 5),
          indices=[ids(5, 6)])
     case("cross_entropy.smooth_ignored", lambda x, t: F.cross_entropy(x, t, label_smoothing=0.3), normal(6, 5),

@@ -21,10 +21,10 @@ void add_arithmetic(Functions& all) {
   const std::map<std::string, Binary> four = {{"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}};
   for (const auto& [name, f] : four) {
     for (const char* variant : {"", ".broadcast", ".zero_d", ".empty"}) {
-      all[name + variant] = [f](const Given& in) { return f(in.x[0], in.x[1]); };
+      all[name + variant] = [f = f](const Given& in) { return f(in.x[0], in.x[1]); };
     }
-    all[name + ".transposed"] = [f](const Given& in) { return f(in.x[0].transpose(0, 1), in.x[1]); };
-    if (name != "div") all[name + ".itself"] = [f](const Given& in) { return f(in.x[0], in.x[0]); };
+    all[name + ".transposed"] = [f = f](const Given& in) { return f(in.x[0].transpose(0, 1), in.x[1]); };
+    if (name != "div") all[name + ".itself"] = [f = f](const Given& in) { return f(in.x[0], in.x[0]); };
   }
   all["add.number"] = [](const Given& in) { return in.x[0] + 2.5; };
   all["sub.number"] = [](const Given& in) { return in.x[0] - 2.5; };
@@ -200,7 +200,7 @@ void add_gathering(Functions& all) {
 }
 
 void add_probabilities(Functions& all) {
-  for (const char* variant : {"", ".long", ".single", ".large", ".hidden"}) {
+  for (const char* variant : {"", ".long", ".single", ".large", ".offset", ".hidden"}) {
     all[text("softmax", variant)] = [](const Given& in) { return softmax(in.x[0], -1); };
     all[text("log_softmax", variant)] = [](const Given& in) { return log_softmax(in.x[0], -1); };
   }

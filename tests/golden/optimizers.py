@@ -12,20 +12,23 @@ def optimizers():
     """Five steps of given gradients, for a matrix and a vector."""
     starts = [normal(3, 4), normal(5)]
     gradients = [normal(5, 3, 4), normal(5, 5)]
-    result = {f"{kind}.{i}": x.float() for kind, xs in (("start", starts), ("gradients", gradients))
-              for i, x in enumerate(xs)}
+    result = {f"start.{i}": x.float() for i, x in enumerate(starts)}
+    result.update({f"gradients.{i}": x.float() for i, x in enumerate(gradients)})
+
+    def with_gradients(parameters, step):
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient[step].clone()
+        return parameters
 
     def record(name, make):
         parameters = [x.clone().requires_grad_() for x in starts]
         optimizer = make(parameters)
-        steps = [[], []]
+        path = []
         for step in range(5):
-            for parameter, gradient, path in zip(parameters, gradients, steps):
-                parameter.grad = gradient[step].clone()
+            with_gradients(parameters, step)
             optimizer.step()
-            for parameter, path in zip(parameters, steps):
-                path.append(parameter.detach().clone())
-        result.update({f"{name}.{i}": torch.stack(path) for i, path in enumerate(steps)})
+            path.append([parameter.detach().clone() for parameter in parameters])
+        result.update({f"{name}.{i}": torch.stack(steps) for i, steps in enumerate(zip(*path))})
 
     optim = torch.optim
     record("sgd", lambda p: optim.SGD(p, lr=0.1))
@@ -40,9 +43,7 @@ def optimizers():
                                                     {"params": p[1:], "weight_decay": 0.0}], lr=0.1))
 
     for name, most in ("clip", 1.0), ("clip_none", 100.0):
-        parameters = [x.clone().requires_grad_() for x in starts]
-        for parameter, gradient in zip(parameters, gradients):
-            parameter.grad = gradient[0].clone()
+        parameters = with_gradients([x.clone().requires_grad_() for x in starts], 0)
         result[f"{name}.norm"] = nn.utils.clip_grad_norm_(parameters, most)
         result.update({f"{name}.{i}": parameter.grad for i, parameter in enumerate(parameters)})
 

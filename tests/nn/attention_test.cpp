@@ -116,6 +116,7 @@ TEST_CASE("attention: who sees nothing yields zeros and moves nothing") {
 }
 
 TEST_CASE("attention: one wide head with nothing to unify is single-head attention") {
+  manual_seed(11);
   const SingleHeadAttention single(3, DType::f64);
   WideAttention wide(3, 1, DType::f64);
   CHECK(names(single) == std::vector<std::string>{"tokeys.weight", "toqueries.weight", "tovalues.weight"});
@@ -132,6 +133,7 @@ TEST_CASE("attention: one wide head with nothing to unify is single-head attenti
 }
 
 TEST_CASE("attention: each wide head works on its own") {
+  manual_seed(12);
   const int64_t D = 3, H = 2;
   const WideAttention wide(D, H, DType::f64);
   const Tensor x = normal({2, 4, D}, 18);
@@ -146,13 +148,16 @@ TEST_CASE("attention: each wide head works on its own") {
 }
 
 TEST_CASE("attention: without a mask, shuffling the input shuffles the output") {
+  manual_seed(13);
   const WideAttention wide(3, 2, DType::f64);
   const Tensor x = normal({2, 4, 3}, 19);
   CHECK(close(wide(shuffled(x), Mask::none()).to_vector(), shuffled(wide(x, Mask::none())).to_vector()));
-  CHECK_FALSE(close(wide(shuffled(x), Mask::causal()).to_vector(), shuffled(wide(x, Mask::causal())).to_vector(), 1e-3));
+  CHECK_FALSE(
+      close(wide(shuffled(x), Mask::causal()).to_vector(), shuffled(wide(x, Mask::causal())).to_vector(), 1e-3));
 }
 
 TEST_CASE("attention: under a causal mask the future changes no bit") {
+  manual_seed(14);
   const WideAttention wide(8, 2);
   const Tensor x = normal({2, 6, 8}, 20, DType::f32), changed = clone(x);
   for (float* v = changed.data<float>() + 3 * 8; v != changed.data<float>() + 6 * 8; ++v) *v = -*v;
@@ -163,6 +168,7 @@ TEST_CASE("attention: under a causal mask the future changes no bit") {
 }
 
 TEST_CASE("attention: gradients of the modules' parameters") {
+  manual_seed(15);
   const Tensor x = normal({2, 3, 2}, 21);
   const SingleHeadAttention single(2, DType::f64);
   CHECK(check_parameters(single, [&] { return single(x, Mask::causal()); }).problem == "");

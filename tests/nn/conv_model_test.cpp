@@ -7,6 +7,7 @@ using namespace reel::nn;
 using namespace reel::tests;
 
 TEST_CASE("conv model: names and shapes") {
+  manual_seed(27);
   const ConvModel model({.vocabulary = 7, .context = 9, .embedding = 4, .kernel = 3, .depth = 1});
   CHECK(names(model) == std::vector<std::string>{"token_embedding.weight", "blocks.0.conv.weight", "blocks.0.conv.bias",
                                                  "blocks.0.norm.weight", "blocks.0.norm.bias", "toprobs.weight",
@@ -16,7 +17,8 @@ TEST_CASE("conv model: names and shapes") {
 }
 
 TEST_CASE("conv model: looks back as far as its dilations reach, and no further") {
-  const ConvModel model({.vocabulary = 5, .context = 20, .embedding = 4, .kernel = 2, .depth = 3});
+  manual_seed(28);
+  const ConvModel model({.vocabulary = 5, .context = 20, .embedding = 16, .kernel = 2, .depth = 3});
   const int64_t reach = 1 + (2 - 1) * (8 - 1);
   const Ids tokens = random_ids({1, 20}, 5, 2);
   const Tensor before = model(tokens);
@@ -30,6 +32,7 @@ TEST_CASE("conv model: looks back as far as its dilations reach, and no further"
 }
 
 TEST_CASE("conv model: gradients of every parameter") {
+  manual_seed(29);
   const ConvModel model({.vocabulary = 5, .context = 6, .embedding = 3, .kernel = 2, .depth = 2, .dtype = DType::f64});
   const Ids tokens = random_ids({2, 6}, 5, 3);
   CHECK(check_parameters(model, [&] { return model(tokens); }).problem == "");

@@ -7,6 +7,7 @@ using namespace reel::nn;
 using namespace reel::tests;
 
 TEST_CASE("gtransformer: names and shapes") {
+  manual_seed(20);
   const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 2});
   const std::vector<std::string> all = names(model);
   REQUIRE(all.size() == 2 + 2 + 2 * 13 + 2);
@@ -22,7 +23,9 @@ TEST_CASE("gtransformer: names and shapes") {
 }
 
 TEST_CASE("gtransformer: token and position embeddings lie next to each other") {
-  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 0, .dtype = DType::f64});
+  manual_seed(21);
+  const GTransformer model(
+      {.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 0, .dtype = DType::f64});
   const Tensor token = model.token_embedding.weight.select(0, 3), position = model.pos_embedding.weight.select(0, 1);
   const Tensor last = model.toprobs(model.unify_embeddings(cat({token, position}, 0)));
   const Values expected = log_softmax(last, 0).to_vector();
@@ -31,7 +34,9 @@ TEST_CASE("gtransformer: token and position embeddings lie next to each other") 
 }
 
 TEST_CASE("gtransformer: gradients of every parameter") {
-  const GTransformer model({.vocabulary = 5, .context = 4, .embedding = 3, .heads = 2, .depth = 2, .dtype = DType::f64});
+  manual_seed(22);
+  const GTransformer model(
+      {.vocabulary = 5, .context = 4, .embedding = 3, .heads = 2, .depth = 2, .dtype = DType::f64});
   const Ids tokens = random_ids({2, 4}, 5, 2);
   CHECK(check_parameters(model, [&] { return model(tokens); }).problem == "");
 }

@@ -53,6 +53,7 @@ TEST_CASE("linear: shapes, names and PyTorch's initial values") {
 }
 
 TEST_CASE("linear: gradients") {
+  manual_seed(36);
   const Linear layer(3, 2, Bias::yes, DType::f64);
   const Tensor x = normal({4, 3}, 2);
   CHECK(check_parameters(layer, [&] { return layer(x); }).problem == "");
@@ -70,12 +71,14 @@ TEST_CASE("embedding: shapes, names and a normal start") {
 }
 
 TEST_CASE("embedding: gradients add up where an id comes twice") {
+  manual_seed(37);
   const Embedding layer(4, 2, DType::f64);
   const Ids ids({3}, {1, 3, 1});
   CHECK(check_parameters(layer, [&] { return layer(ids); }).problem == "");
 }
 
 TEST_CASE("embedding: from a table, frozen or trained") {
+  manual_seed(38);
   const Tensor table = f64({3, 2}, {1, 2, 3, 4, 5, 6});
   const Embedding frozen(table);
   CHECK(frozen(Ids({2})).to_vector() == Values{5, 6});
@@ -141,12 +144,14 @@ TEST_CASE("conv1d: shapes, names and PyTorch's initial values") {
 }
 
 TEST_CASE("conv1d: gradients of a layer") {
+  manual_seed(39);
   const Conv1d layer(2, 3, 2, {.padding = 1, .dilation = 2}, Bias::yes, DType::f64);
   const Tensor x = normal({2, 2, 5}, 5);
   CHECK(check_parameters(layer, [&] { return layer(x); }).problem == "");
 }
 
 TEST_CASE("sequential: layers are named by position, functions too count") {
+  manual_seed(40);
   Sequential layers(Linear(3, 4), relu, Linear(4, 2, Bias::no), Dropout(0.5), LayerNorm(2));
   CHECK(names(layers) == std::vector<std::string>{"0.weight", "0.bias", "2.weight", "4.weight", "4.bias"});
   CHECK(layers(zeros({5, 3})).shape() == Shape{5, 2});
@@ -156,6 +161,7 @@ TEST_CASE("sequential: layers are named by position, functions too count") {
 }
 
 TEST_CASE("sequential: computes its steps one after another, gradients included") {
+  manual_seed(41);
   const Linear in(3, 4, Bias::yes, DType::f64), out(4, 2, Bias::yes, DType::f64);
   const Sequential layers(in, sigmoid, out);
   const Tensor x = normal({2, 3}, 7);

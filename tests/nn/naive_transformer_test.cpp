@@ -7,18 +7,20 @@ using namespace reel::nn;
 using namespace reel::tests;
 
 TEST_CASE("naive transformer: names and shapes") {
+  manual_seed(23);
   const NaiveTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .depth = 1});
-  CHECK(names(model) == std::vector<std::string>{
-                            "token_embedding.weight", "pos_embedding.weight", "blocks.0.attention.tokeys.weight",
-                            "blocks.0.attention.toqueries.weight", "blocks.0.attention.tovalues.weight",
-                            "blocks.0.norm.weight", "blocks.0.norm.bias", "norm.weight", "norm.bias",
-                            "projection.weight", "projection.bias"});
+  CHECK(names(model) ==
+        std::vector<std::string>{"token_embedding.weight", "pos_embedding.weight", "blocks.0.attention.tokeys.weight",
+                                 "blocks.0.attention.toqueries.weight", "blocks.0.attention.tovalues.weight",
+                                 "blocks.0.norm.weight", "blocks.0.norm.bias", "norm.weight", "norm.bias",
+                                 "projection.weight", "projection.bias"});
   CHECK(model.context() == 5);
   CHECK(model.logits(random_ids({4}, 7, 1)).shape() == Shape{4, 7});
   CHECK(model(random_ids({3, 4}, 7, 1)).shape() == Shape{3, 4, 7});
 }
 
 TEST_CASE("naive transformer: a batch is its texts, one by one") {
+  manual_seed(24);
   const NaiveTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .depth = 2});
   const Tensor both = model(Ids({2, 3}, {1, 2, 3, 4, 5, 6}));
   CHECK(same_bits(both.select(0, 0), log_softmax(model.logits(Ids({1, 2, 3})), -1)));
@@ -26,12 +28,14 @@ TEST_CASE("naive transformer: a batch is its texts, one by one") {
 }
 
 TEST_CASE("naive transformer: a block adds to its input") {
+  manual_seed(25);
   const NaiveTransformer::Block block(4, DType::f64);
   const Tensor x = normal({3, 4}, 2);
   CHECK(same_bits(block(x), block.norm(block.attention(x, Mask::causal())) + x));
 }
 
 TEST_CASE("naive transformer: gradients of every parameter") {
+  manual_seed(26);
   const NaiveTransformer model({.vocabulary = 5, .context = 4, .embedding = 3, .depth = 2, .dtype = DType::f64});
   const Ids tokens = random_ids({2, 4}, 5, 3);
   CHECK(check_parameters(model, [&] { return model(tokens); }).problem == "");

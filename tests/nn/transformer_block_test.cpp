@@ -7,6 +7,7 @@ using namespace reel::nn;
 using namespace reel::tests;
 
 TEST_CASE("transformer block: names, shapes and size") {
+  manual_seed(16);
   const TransformerBlock block(4, 2, 0);
   CHECK(names(block) == std::vector<std::string>{
                             "attention.tokeys.weight", "attention.toqueries.weight", "attention.tovalues.weight",
@@ -18,6 +19,7 @@ TEST_CASE("transformer block: names, shapes and size") {
 }
 
 TEST_CASE("transformer block: is attention and feed-forward, each with residual and norm") {
+  manual_seed(17);
   const TransformerBlock block(4, 2, 0, DType::f64);
   const Tensor x = normal({2, 3, 4}, 2);
   const Tensor attended = block.norm1(block.attention(x, Mask::causal()) + x);
@@ -26,6 +28,7 @@ TEST_CASE("transformer block: is attention and feed-forward, each with residual 
 }
 
 TEST_CASE("transformer block: gradients") {
+  manual_seed(18);
   const TransformerBlock block(3, 2, 0, DType::f64);
   const Tensor x = normal({2, 3, 3}, 3);
   CHECK(check_parameters(block, [&] { return block(x, Mask::causal()); }).problem == "");
@@ -33,6 +36,7 @@ TEST_CASE("transformer block: gradients") {
 }
 
 TEST_CASE("transformer block: drops in training only") {
+  manual_seed(19);
   TransformerBlock block(8, 2, 0.5);
   const Tensor x = normal({2, 3, 8}, 4, DType::f32);
   CHECK_FALSE(same_bits(block(x, Mask::causal()), block(x, Mask::causal())));

@@ -1,0 +1,39 @@
+#include "autograd/kernels/copy.h"
+
+#include "tests/kernels/twins.h"
+
+using namespace reel::kernels;
+using namespace reel::kernels::tests;
+
+TEMPLATE_TEST_CASE("copy agrees with its twin for any two layouts", "[copy]", float, double) {
+  using T = TestType;
+  for (const int64_t n : awkward_sizes<T>()) {
+    for (const int64_t rows : {1, 3}) {
+      const int64_t room = 7 * rows * (n + 1) + 1;
+      const std::vector<int64_t> sizes{rows, n};
+      const std::vector<std::vector<int64_t>> layouts = {{n, 1}, {1, rows}, {7 * n, 7}, {n + 1, 1}};
+      for (const auto& from_strides : layouts) {
+        for (const auto& to_strides : layouts) {
+          const std::vector<T> from = numbers<T>(room);
+          std::vector<T> to(from.size(), T(100)), want = to;
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < n; ++j) {
+              at(want, i * to_strides[0] + j * to_strides[1]) = at(from, i * from_strides[0] + j * from_strides[1]);
+            }
+          }
+          copy(sizes, from.data(), from_strides, to.data(), to_strides);
+          CHECK(to == want);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("copy repeats, converts and shares out long rows") {
+  const int64_t n = 100'000;
+  const std::vector<double> from = numbers<double>(n);
+  std::vector<float> to(static_cast<std::size_t>(2 * n));
+  const std::vector<int64_t> sizes{2, n}, repeated{0, 1}, dense{n, 1};
+  copy(sizes, from.data(), repeated, to.data(), dense);
+  for (int64_t i = 0; i < 2 * n; ++i) REQUIRE(at(to, i) == static_cast<float>(at(from, i % n)));
+}

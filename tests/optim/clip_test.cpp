@@ -1,0 +1,70 @@
+#include "optim/clip.h"
+
+#include "tests/autograd/values.h"
+
+using namespace reel;
+using namespace reel::optim;
+using namespace reel::tests;
+
+namespace {
+
+Tensor with_gradient(const Values& gradient, DType dtype = DType::f64) {
+  const Shape shape{static_cast<int64_t>(gradient.size())};
+  Tensor parameter = zeros(shape, dtype).requires_grad();
+  parameter.set_grad(tensor(shape, gradient, dtype));
+  return parameter;
+}
+
+}  // namespace
+
+TEST_CASE("clip: gradients are scaled down together, and the norm they had is returned") {
+  const std::vector<Tensor> parameters{with_gradient({3, 0}), with_gradient({4})};
+  CHECK(clip_grad_norm(parameters, 1) == 5);
+  CHECK(parameters[0].grad().to_vector()[0] == Approx(0.6));
+  CHECK(parameters[0].grad().to_vector()[1] == 0);
+  CHECK(parameters[1].grad().to_vector()[0] == Approx(0.8));
+}
+
+TEST_CASE("clip: below the limit nothing is touched") {
+  const std::vector<Tensor> parameters{with_gradient({0.3}), with_gradient({0.4})};
+  CHECK(clip_grad_norm(parameters, 1) == Approx(0.5));
+  CHECK(parameters[0].grad().to_vector() == Values{0.3});
+  CHECK(parameters[1].grad().to_vector() == Values{0.4});
+}
+
+TEST_CASE("clip: parameters without gradients do not count") {
+  Tensor none = zeros({2}).requires_grad();
+  CHECK(clip_grad_norm({none, with_gradient({0, 2})}, 1) == 2);
+  CHECK_FALSE(none.grad().defined());
+  CHECK(clip_grad_norm({none}, 1) == 0);
+  CHECK(clip_grad_norm({}, 1) == 0);
+}
+
+TEST_CASE("clip: a norm that is not finite leaves the gradients as they are") {
+  for (double bad : {infinity, -infinity, not_a_number}) {
+    const std::vector<Tensor> parameters{with_gradient({5, bad}), with_gradient({7})};
+    CHECK_FALSE(std::isfinite(clip_grad_norm(parameters, 1)));
+    CHECK(same_values(parameters[0].grad().to_vector(), {5, bad}));
+    CHECK(parameters[1].grad().to_vector() == Values{7});
+  }
+}
+
+TEST_CASE("clip: squares of large f32 do not overflow, of small ones not vanish") {
+  const std::vector<Tensor> large{with_gradient({3e30, 4e30}, DType::f32)};
+  CHECK(clip_grad_norm(large, 1) == Approx(5e30));
+  CHECK(large[0].grad().to_vector()[0] == Approx(0.6));
+  CHECK(clip_grad_norm({with_gradient({3e-30, 4e-30}, DType::f32)}, 1) == Approx(5e-30));
+}
+
+TEST_CASE("clip: both dtypes together") {
+  const std::vector<Tensor> parameters{with_gradient({3}, DType::f32), with_gradient({4}, DType::f64)};
+  CHECK(clip_grad_norm(parameters, 2.5) == Approx(5));
+  CHECK(parameters[0].grad().to_vector()[0] == Approx(1.5));
+  CHECK(parameters[1].grad().to_vector()[0] == Approx(2));
+}
+
+TEST_CASE("clip: refuses a limit that is no norm") {
+  for (double bad : {0.0, -1.0, not_a_number}) {
+    CHECK_THROWS_WITH(clip_grad_norm({}, bad), ContainsSubstring("clip_grad_norm: max_norm is"));
+  }
+}
