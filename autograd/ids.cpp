@@ -1,5 +1,6 @@
 #include "autograd/ids.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -30,6 +31,13 @@ Ids Ids::view(Shape shape) const {
   if (reel::numel(shape) != numel()) fail("Ids::view: ", shape_, " holds ", numel(), " values, ", shape, " does not");
   Ids result = *this;
   result.shape_ = shape;
+  return result;
+}
+
+Ids equal(const Ids& ids, std::int32_t value) {
+  Ids result = Ids::zeros(ids.shape());
+  std::transform(ids.values().begin(), ids.values().end(), result.values().begin(),
+                 [value](std::int32_t id) { return id == value ? 1 : 0; });
   return result;
 }
 

@@ -41,4 +41,7 @@ class Ids {
   std::shared_ptr<std::vector<std::int32_t>> values_;
 };
 
+/// 1 where an id is `value`, 0 elsewhere.
+Ids equal(const Ids& ids, std::int32_t value);
+
 }  // namespace reel

@@ -2,8 +2,8 @@
 // Sums and maxima along one axis of a contiguous array seen as (outer, count, inner):
 // out[o, i] = sum over c of x[o, c, i].
 //
-// The order of a sum depends on these three sizes alone. Long sums go through two levels of accumulators, a run of
-// `run_length` terms at a time, so that the rounding error grows with the number of runs and not of terms.
+// The order of a sum depends on these three sizes alone. Long sums go through several levels of accumulators, so that
+// the rounding error grows much more slowly than the number of terms.
 
 #include <algorithm>
 #include <limits>
@@ -39,19 +39,20 @@ T sum_row(const T* x, int64_t n) {
   return total;
 }
 
-/// The sums of up to one vector of adjacent columns of a matrix with `count` rows, `row` elements apart.
+/// The sums of up to one vector of adjacent columns of a matrix with `count` rows, `row` elements apart. Many rows are
+/// halved until they are few, so that the rounding error grows with the logarithm of their number.
 template <class T>
 Vec<T> sum_columns(const T* x, int64_t count, int64_t row, int64_t columns) {
+  constexpr int64_t few = 32;
+  if (count > few) {
+    const int64_t half = count / 2;
+    return sum_columns(x, half, row, columns) + sum_columns(x + half * row, count - half, row, columns);
+  }
   Vec<T> total(T(0));
-  for (int64_t start = 0; start < count; start += run_length) {
-    const int64_t end = std::min(count, start + run_length);
-    Vec<T> run(T(0));
-    if (columns == lanes<T>) {
-      for (int64_t c = start; c < end; ++c) run += load(x + c * row);
-    } else {
-      for (int64_t c = start; c < end; ++c) run += load_n(x + c * row, columns);
-    }
-    total += run;
+  if (columns == lanes<T>) {
+    for (int64_t c = 0; c < count; ++c) total += load(x + c * row);
+  } else {
+    for (int64_t c = 0; c < count; ++c) total += load_n(x + c * row, columns);
   }
   return total;
 }

@@ -68,7 +68,6 @@ Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
 /// y = Σ x            dx = dy, repeated along the summed axes
 Tensor sum(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
   const std::vector<int> axes = normal_axes("sum", some_axes, x.rank());
-  if (axes.empty()) return x;
   const Shape shape = x.shape(), kept = with_ones(shape, axes);
   Tensor y = sum_kept(x, axes);
   if (keep == KeepDim::no) y = Tensor(y, without(shape, axes), contiguous_strides(without(shape, axes)));

@@ -56,11 +56,25 @@ TEST_CASE("numbers take the tensor's type") {
   }
 }
 
+TEST_CASE("arithmetic on nothing gives nothing, and the other side a gradient of zero") {
+  const Tensor none = zeros({0, 3}, DType::f64), row = f64({3}, {1, 2, 3});
+  using Binary = Tensor (*)(const Tensor&, const Tensor&);
+  for (const Binary operation : {Binary(add), Binary(sub), Binary(mul), Binary(div), Binary(pow), Binary(maximum)}) {
+    CHECK(operation(none, row).shape() == Shape{0, 3});
+    CHECK(operation(row, none).shape() == Shape{0, 3});
+    CHECK(operation(none, none).shape() == Shape{0, 3});
+    const auto dx = gradients_of([=](const auto& x) { return operation(x[0], x[1]); }, {none, row});
+    CHECK(dx[0].shape() == Shape{0, 3});
+    CHECK(dx[1].to_vector() == Values{0, 0, 0});
+  }
+  CHECK(pow(none, 2).shape() == Shape{0, 3});
+}
+
 TEST_CASE("shapes that do not fit and mixed types are refused") {
   const Tensor a = f64({2, 3}, {1, 2, 3, 4, 5, 6}), b = f64({2}, {1, 2}), narrow = ones({2, 3});
   using Binary = Tensor (*)(const Tensor&, const Tensor&);
-  const std::vector<std::pair<const char*, Binary>> operations = {
-      {"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"pow", pow}, {"maximum", maximum}};
+  const std::vector<std::pair<const char*, Binary>> operations = {{"add", add}, {"sub", sub}, {"mul", mul},
+                                                                  {"div", div}, {"pow", pow}, {"maximum", maximum}};
   for (const auto& [name, operation] : operations) {
     CHECK_THROWS_WITH(operation(a, b), ContainsSubstring(text(name, ": shapes (2, 3) and (2,) do not broadcast")));
     CHECK_THROWS_WITH(operation(a, narrow), ContainsSubstring(text(name, ": operands are f64 and f32")));

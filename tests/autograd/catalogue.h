@@ -135,7 +135,8 @@ inline std::vector<Row> catalogue() {
   unary("tanh", tanh, any);
   unary("sigmoid", sigmoid, any);
   unary("erf", erf, any);
-  unary("relu", relu, [&](const Shape& shape, std::uint64_t seed) { return shape.rank() ? any(shape, seed) : above({}); });
+  unary("relu", relu,
+        [&](const Shape& shape, std::uint64_t seed) { return shape.rank() ? any(shape, seed) : above({}); });
   unary("gelu", gelu, any);
   unary("gelu_tanh", gelu_tanh, any);
   unary("silu", silu, any);
@@ -166,22 +167,27 @@ inline std::vector<Row> catalogue() {
     for (const KeepDim keep : {KeepDim::no, KeepDim::yes}) {
       add_row("sum(x, axes, keep)", [=](const Xs& x) { return sum(x[0], axes, keep); }, {any({2, 3, 4})});
       add_row("mean(x, axes, keep)", [=](const Xs& x) { return mean(x[0], axes, keep); }, {any({2, 3, 2})});
-      add_row("var(x, axes, correction, keep)", [=](const Xs& x) { return var(x[0], axes, 1, keep); }, {any({2, 3, 2})},
-              axes != std::vector<int>{0});
+      add_row(
+          "var(x, axes, correction, keep)", [=](const Xs& x) { return var(x[0], axes, 1, keep); }, {any({2, 3, 2})},
+          axes != std::vector<int>{0});
     }
   }
   add_row("sum(x, axes, keep)", [](const Xs& x) { return sum(x[0], {1}); }, {any({3, 1})});
   add_row("var(x, axes, correction, keep)", [](const Xs& x) { return var(x[0], {1}, 0); }, {any({2, 3})});
   for (const int axis : {0, 1, -1}) {
-    add_row("max(x, axis)", [=](const Xs& x) { return max(x[0], axis).values; }, {any({2, 3, 2})}, axis != 0);
+    add_row(
+        "max(x, axis)", [=](const Xs& x) { return max(x[0], axis).values; }, {any({2, 3, 2})}, axis != 0);
   }
-  add_row("max(x, axis)", [](const Xs& x) { return max(x[0], 0).values; }, {any({4})}, false);
+  add_row(
+      "max(x, axis)", [](const Xs& x) { return max(x[0], 0).values; }, {any({4})}, false);
 
   const auto product = [](const Xs& x) { return matmul(x[0], x[1]); };
-  const std::vector<std::pair<Shape, Shape>> factors = {
-      {{2, 3}, {3, 4}}, {{3}, {3}},          {{3}, {3, 2}},          {{2, 3}, {3}},       {{2, 2, 3}, {3, 2}},
-      {{3}, {2, 3, 2}}, {{2, 2, 3}, {3}},    {{2, 2, 3}, {2, 3, 1}}, {{1, 3}, {3, 1}},    {{2, 1, 2, 3}, {2, 3, 2}},
-      {{2, 3}, {2, 3, 2}}, {{1, 2, 3}, {2, 3, 2}}};
+  const std::vector<std::pair<Shape, Shape>> factors = {{{2, 3}, {3, 4}},    {{3}, {3}},
+                                                        {{3}, {3, 2}},       {{2, 3}, {3}},
+                                                        {{2, 2, 3}, {3, 2}}, {{3}, {2, 3, 2}},
+                                                        {{2, 2, 3}, {3}},    {{2, 2, 3}, {2, 3, 1}},
+                                                        {{1, 3}, {3, 1}},    {{2, 1, 2, 3}, {2, 3, 2}},
+                                                        {{2, 3}, {2, 3, 2}}, {{1, 2, 3}, {2, 3, 2}}};
   for (const auto& [a, b] : factors) add_row("matmul(a, b)", product, {any(a), any(b, 2)});
   twice("matmul(a, b)", matmul, any({3, 3}));
   twice("matmul(a, b)", matmul, any({3}));
@@ -191,7 +197,8 @@ inline std::vector<Row> catalogue() {
   add_row("linear(x, weight, bias)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
   add_row("linear(x, weight, bias)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
   add_row("linear(x, weight, bias)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
-  for (const Conv1dOptions& options : {Conv1dOptions{}, Conv1dOptions{2, 1, 1}, Conv1dOptions{1, 2, 2}, Conv1dOptions{3, 1, 2}}) {
+  for (const Conv1dOptions& options :
+       {Conv1dOptions{}, Conv1dOptions{2, 1, 1}, Conv1dOptions{1, 2, 2}, Conv1dOptions{3, 1, 2}}) {
     const auto f = [=](const Xs& x) { return conv1d(x[0], x[1], x.size() == 3 ? x[2] : Tensor(), options); };
     add_row("conv1d(x, weight, bias, options)", f, {any({2, 2, 6}), any({3, 2, 3}, 2), any({3}, 3)});
     add_row("conv1d(x, weight, bias, options)", f, {any({1, 1, 4}), any({1, 1, 1}, 2)});
@@ -205,9 +212,10 @@ inline std::vector<Row> catalogue() {
   add_row("permute(x, axes)", [](const Xs& x) { return permute(x[0], {}); }, {any({})});
   add_row("transpose(x, axis, other)", [](const Xs& x) { return transpose(x[0], 0, -1); }, {any({2, 3, 4})});
   add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], 1, 1, -1); }, {any({2, 4})});
-  add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], -2, 1, 9, 2); }, {any({5, 2})}, false);
-  add_row("slice(x, axis, start, end, step)",
-          [](const Xs& x) { return slice(x[0], 0, 0, 3) * slice(x[0], 0, 1, 4); }, {any({4, 2})});
+  add_row(
+      "slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], -2, 1, 9, 2); }, {any({5, 2})}, false);
+  add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], 0, 0, 3) * slice(x[0], 0, 1, 4); },
+          {any({4, 2})});
   add_row("select(x, axis, index)", [](const Xs& x) { return select(x[0], 1, -1); }, {any({2, 3})});
   add_row("select(x, axis, index)", [](const Xs& x) { return select(x[0], 0, 1); }, {any({3})});
   add_row("expand(x, shape)", [](const Xs& x) { return expand(x[0], {4, -1, 3}); }, {any({2, 1})});
@@ -228,33 +236,47 @@ inline std::vector<Row> catalogue() {
   };
   add_row("split(x, length, axis)", pieces, {any({2, 5})});
   add_row("slice_scatter(y, shape, axis, start, step)",
-          [](const Xs& x) { return slice_scatter(x[0], {2, 7}, 1, 1, 2); }, {any({2, 3})});
+          [](const Xs& x) {
+            return slice_scatter(x[0], {2, 7}, 1, 1, 2);
+          },
+          {any({2, 3})});
   add_row("slice_scatter(y, shape, axis, start, step)",
-          [](const Xs& x) { return slice_scatter(x[0], {4, 2}, -2, 2); }, {any({2, 2})});
+          [](const Xs& x) {
+            return slice_scatter(x[0], {4, 2}, -2, 2);
+          },
+          {any({2, 2})});
   const Ids index({2, 2}, {2, 0, 1, 2});
   add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], 1, index); }, {any({2, 3, 2})});
   add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], -1, index); }, {any({2, 2, 3})});
   add_row("gather(x, axis, index)", [](const Xs& x) { return gather(x[0], 0, Ids(Shape{}, {1})); }, {any({3})});
   add_row("scatter(y, axis, index, size)", [=](const Xs& x) { return scatter(x[0], 1, index, 3); }, {any({2, 2})});
-  add_row("scatter(y, axis, index, size)", [](const Xs& x) { return scatter(x[0], -1, Ids(Shape{}, {1}), 2); }, {any({})});
+  add_row("scatter(y, axis, index, size)", [](const Xs& x) { return scatter(x[0], -1, Ids(Shape{}, {1}), 2); },
+          {any({})});
   add_row("embedding(table, ids)", [=](const Xs& x) { return embedding(x[0], index); }, {any({4, 3})});
   add_row("embedding(table, ids)", [](const Xs& x) { return embedding(x[0], Ids(Shape{}, {2})); }, {any({3, 2})});
   add_row("embedding_sum(y, ids, rows)", [=](const Xs& x) { return embedding_sum(x[0], index, 4); }, {any({2, 2, 3})});
 
   for (const int axis : {0, 1, -1}) {
-    add_row("softmax(x, axis)", [=](const Xs& x) { return softmax(x[0], axis); }, {any({2, 3, 4})}, axis != 0);
-    add_row("log_softmax(x, axis)", [=](const Xs& x) { return log_softmax(x[0], axis); }, {any({2, 3, 4})}, axis != 0);
+    add_row(
+        "softmax(x, axis)", [=](const Xs& x) { return softmax(x[0], axis); }, {any({2, 3, 4})}, axis != 0);
+    add_row(
+        "log_softmax(x, axis)", [=](const Xs& x) { return log_softmax(x[0], axis); }, {any({2, 3, 4})}, axis != 0);
   }
   const Ids targets({2, 2}, {2, -100, 0, 1});
   for (const double smoothing : {0.0, 0.1, 1.0}) {
     add_row("nll_loss(log_probs, targets, options)",
             [=](const Xs& x) { return nll_loss(x[0], targets, {.label_smoothing = smoothing}); }, {any({2, 2, 3})});
     add_row("cross_entropy(logits, targets, options)",
-            [=](const Xs& x) { return cross_entropy(x[0], targets, {.label_smoothing = smoothing}); }, {any({2, 2, 3})});
+            [=](const Xs& x) { return cross_entropy(x[0], targets, {.label_smoothing = smoothing}); },
+            {any({2, 2, 3})});
   }
-  add_row("nll_loss(log_probs, targets, options)", [](const Xs& x) { return nll_loss(x[0], Ids(Shape{}, {1})); }, {any({3})});
+  add_row("nll_loss(log_probs, targets, options)", [](const Xs& x) { return nll_loss(x[0], Ids(Shape{}, {1})); },
+          {any({3})});
   add_row("cross_entropy(logits, targets, options)",
-          [](const Xs& x) { return cross_entropy(x[0], Ids({1, 0}), {.ignore_index = 0}); }, {any({2, 3})});
+          [](const Xs& x) {
+            return cross_entropy(x[0], Ids({1, 0}), {.ignore_index = 0});
+          },
+          {any({2, 3})});
 
   const auto norm = [](const Xs& x) {
     return x.size() == 3 ? layer_norm(x[0], x[1], x[2]) : layer_norm(x[0], Tensor(), Tensor(), 0.1);
@@ -262,7 +284,9 @@ inline std::vector<Row> catalogue() {
   add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({2, 3, 4}), any({4}, 2), any({4}, 3)});
   add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({5, 3})});
   add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({3}), any({3}, 2), any({3}, 3)}, false);
-  add_row("layer_norm(x, weight, bias, epsilon)", [](const Xs& x) { return layer_norm(x[0], x[0], x[0]); }, {any({4})}, false);
+  add_row(
+      "layer_norm(x, weight, bias, epsilon)", [](const Xs& x) { return layer_norm(x[0], x[0], x[0]); }, {any({4})},
+      false);
   const auto drop = [](const Xs& x) {
     Generator generator(7);
     return dropout(x[0], 0.3, generator);

@@ -42,6 +42,9 @@ TEST_CASE("masked_fill fills where the mask is one") {
 TEST_CASE("where_positive looks at x and passes y") {
   const Tensor x = f64({4}, {1, -1, 0, 2}), y = f64({4}, {5, 6, 7, not_a_number});
   CHECK(same_values(where_positive(x, y).to_vector(), {5, 0, 0, not_a_number}));
+  CHECK_THROWS_WITH(where_positive(x, ones({4})), ContainsSubstring("where_positive: operands are f64 and f32"));
+  CHECK_THROWS_WITH(where_positive(x, ones({3}, DType::f64)),
+                    ContainsSubstring("where_positive: shapes (4,) and (3,)"));
   const auto dx = gradients_of([](const auto& in) { return where_positive(in[0], in[1]); }, {x, y});
   CHECK(dx[0].to_vector() == Values{0, 0, 0, 0});
   CHECK(dx[1].to_vector() == Values{1, 0, 0, 1});
@@ -64,6 +67,20 @@ TEST_CASE("triangles of any matrix, at any diagonal") {
   CHECK(tril(f64({2, 2}, {1, not_a_number, 3, 4})).to_vector() == Values{1, 0, 3, 4});
   CHECK_THROWS_WITH(triu(ones({3})), ContainsSubstring("triu") && ContainsSubstring("(3,)"));
   CHECK_THROWS_WITH(tril(scalar(1)), ContainsSubstring("tril") && ContainsSubstring("()"));
+}
+
+TEST_CASE("choices among nothing") {
+  const Tensor none = zeros({0, 3}, DType::f64), row = f64({3}, {1, 2, 3});
+  CHECK(where(Ids::zeros({0, 1}), row, row).shape() == Shape{0, 3});
+  CHECK(where(Ids({1, 0, 1}), none, row).shape() == Shape{0, 3});
+  CHECK(masked_fill(none, Ids({1, 0, 1}), 5).shape() == Shape{0, 3});
+  CHECK(where_positive(none, row).shape() == Shape{0, 3});
+  CHECK(triu(none).shape() == Shape{0, 3});
+  CHECK(tril(zeros({2, 3, 0})).shape() == Shape{2, 3, 0});
+  CHECK(greater(none, row).shape() == Shape{0, 3});
+  const auto dx = gradients_of([](const auto& x) { return where(Ids::zeros({0, 1}), x[0], x[1]); }, {none, row});
+  CHECK(dx[0].shape() == Shape{0, 3});
+  CHECK(dx[1].to_vector() == Values{0, 0, 0});
 }
 
 TEST_CASE("comparisons are ids of ones and zeros") {

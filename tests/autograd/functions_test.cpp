@@ -31,9 +31,8 @@ const std::vector<Function> functions = {
     {"sigmoid", sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"silu", silu, [](double x) { return x / (1 + std::exp(-x)); }},
     {"gelu", gelu, [](double x) { return x * normal_distribution(x); }},
-    {"gelu_tanh", gelu_tanh, [](double x) {
-       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-     }}};
+    {"gelu_tanh", gelu_tanh,
+     [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))); }}};
 
 double value_at(Unary f, double x, DType dtype) { return f(scalar(x, dtype)).item(); }
 double slope_at(Unary f, double x, DType dtype) { return gradient_of(f, scalar(x, dtype))[0]; }

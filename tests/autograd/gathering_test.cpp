@@ -52,9 +52,12 @@ TEST_CASE("slice_scatter puts a slice back") {
   CHECK(slice_scatter(slice(x, 1, 1, 4, 2), {2, 4}, 1, 1, 2).to_vector() == Values{0, 2, 0, 4, 0, 6, 0, 8});
   CHECK(slice_scatter(f64({2}, {1, 2}), {4}, 0, 1).to_vector() == Values{0, 1, 2, 0});
   CHECK(slice_scatter(zeros({0}), {3}, 0, 3).to_vector() == Values{0, 0, 0});
-  for (const auto& [y, shape, start, step] :
-       {std::tuple(ones({2}), Shape{2}, 1, 1), {ones({2}), Shape{2}, -1, 1}, {ones({2}), Shape{3}, 0, 0},
-        {ones({2}), Shape{3}, 0, 3}, {ones({2, 2}), Shape{3, 3}, 0, 1}, {ones({2}), Shape{3, 3}, 0, 1}}) {
+  for (const auto& [y, shape, start, step] : {std::tuple(ones({2}), Shape{2}, 1, 1),
+                                              {ones({2}), Shape{2}, -1, 1},
+                                              {ones({2}), Shape{3}, 0, 0},
+                                              {ones({2}), Shape{3}, 0, 3},
+                                              {ones({2, 2}), Shape{3, 3}, 0, 1},
+                                              {ones({2}), Shape{3, 3}, 0, 1}}) {
     CHECK_THROWS_WITH(slice_scatter(y, shape, 0, start, step),
                       ContainsSubstring(text("slice_scatter: y ", y.shape(), " does not fit ", shape)));
   }
@@ -103,6 +106,7 @@ TEST_CASE("embedding refuses ids outside the table") {
   CHECK_THROWS_WITH(embedding(table, Ids({-1})), ContainsSubstring("embedding: the index -1"));
   CHECK_THROWS_WITH(embedding(ones({3}), Ids({0})), ContainsSubstring("embedding: table is (3,)"));
   CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0, 3}), 3), ContainsSubstring("embedding_sum: the index 3"));
-  CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0}), 3), ContainsSubstring("embedding_sum: y is (2, 2), ids are (1,)"));
+  CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0}), 3),
+                    ContainsSubstring("embedding_sum: y is (2, 2), ids are (1,)"));
   CHECK_THROWS_WITH(embedding_sum(scalar(1), Ids(Shape{}, {0}), 3), ContainsSubstring("embedding_sum: y is ()"));
 }

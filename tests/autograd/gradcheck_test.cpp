@@ -11,9 +11,8 @@ using Xs = std::vector<Tensor>;
 
 /// The square, and a derivative of our choice.
 Tensor square(const Tensor& x, std::function<Tensor(const Tensor& x)> derivative) {
-  return record("square", {x}, mul(x, x), [x, derivative](const Tensor& dy, Grads& grads) {
-    grads.add(0, dy * derivative(x));
-  });
+  return record("square", {x}, mul(x, x),
+                [x, derivative](const Tensor& dy, Grads& grads) { grads.add(0, dy * derivative(x)); });
 }
 
 }  // namespace

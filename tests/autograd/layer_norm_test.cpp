@@ -30,8 +30,10 @@ TEST_CASE("layer_norm agrees with its composed form, value and derivatives") {
                    bias = away_from_zero({n}, 3, dtype);
       check_close(layer_norm(x, weight, bias), composed(x, weight, bias), tolerance);
       check_close(layer_norm(x, {}, {}), composed(x, {}, {}), tolerance);
-      const auto fused = gradients_of([](const auto& in) { return sin(layer_norm(in[0], in[1], in[2])); }, {x, weight, bias});
-      const auto plain = gradients_of([](const auto& in) { return sin(composed(in[0], in[1], in[2])); }, {x, weight, bias});
+      const auto fused =
+          gradients_of([](const auto& in) { return sin(layer_norm(in[0], in[1], in[2])); }, {x, weight, bias});
+      const auto plain =
+          gradients_of([](const auto& in) { return sin(composed(in[0], in[1], in[2])); }, {x, weight, bias});
       for (std::size_t i = 0; i < 3; ++i) check_close(fused[i], plain[i], 20 * tolerance);
       const auto fused_alone = gradients_of([](const auto& in) { return sin(layer_norm(in[0], {}, {})); }, {x});
       const auto plain_alone = gradients_of([](const auto& in) { return sin(composed(in[0], {}, {})); }, {x});
@@ -41,7 +43,8 @@ TEST_CASE("layer_norm agrees with its composed form, value and derivatives") {
 }
 
 TEST_CASE("layer_norm reads any strides") {
-  const Tensor x = away_from_zero({4, 6}, 1), weight = away_from_zero({8}, 2).slice(0, 0, 8, 2), bias = scalar(1, DType::f64).expand({4});
+  const Tensor x = away_from_zero({4, 6}, 1), weight = away_from_zero({8}, 2).slice(0, 0, 8, 2),
+               bias = scalar(1, DType::f64).expand({4});
   check_close(layer_norm(x.transpose(0, 1), weight, bias), composed(x.transpose(0, 1), weight, bias), 1e-12);
 }
 
@@ -69,9 +72,12 @@ TEST_CASE("layer_norm of nothing") {
 
 TEST_CASE("layer_norm refuses what does not fit") {
   const Tensor x = ones({2, 3});
-  CHECK_THROWS_WITH(layer_norm(x, ones({2}), ones({3})), ContainsSubstring("layer_norm") && ContainsSubstring("(2,)") && ContainsSubstring("(2, 3)"));
+  CHECK_THROWS_WITH(layer_norm(x, ones({2}), ones({3})),
+                    ContainsSubstring("layer_norm") && ContainsSubstring("(2,)") && ContainsSubstring("(2, 3)"));
   CHECK_THROWS_WITH(layer_norm(x, ones({3}), ones({1})), ContainsSubstring("layer_norm") && ContainsSubstring("(1,)"));
-  CHECK_THROWS_WITH(layer_norm(x, ones({3}), {}), ContainsSubstring("layer_norm: give both weight and bias, or neither"));
+  CHECK_THROWS_WITH(layer_norm(x, ones({3}), {}),
+                    ContainsSubstring("layer_norm: give both weight and bias, or neither"));
   CHECK_THROWS_WITH(layer_norm(scalar(1), {}, {}), ContainsSubstring("layer_norm: x has no axis"));
-  CHECK_THROWS_WITH(layer_norm(x, ones({3}, DType::f64), ones({3})), ContainsSubstring("layer_norm: operands are f32 and f64"));
+  CHECK_THROWS_WITH(layer_norm(x, ones({3}, DType::f64), ones({3})),
+                    ContainsSubstring("layer_norm: operands are f32 and f64"));
 }

@@ -26,9 +26,7 @@ TEST_CASE("softmax and log_softmax agree with their composed form along every ax
     check_close(softmax(x, axis), composed_softmax(x, axis));
     check_close(log_softmax(x, axis), log(composed_softmax(x, axis)));
     check_close(softmax(x.transpose(0, 2), axis), composed_softmax(x.transpose(0, 2), axis));
-    const auto with = [axis](auto function) {
-      return [=](const Tensor& v) { return function(v, axis) * sin(v); };
-    };
+    const auto with = [axis](auto function) { return [=](const Tensor& v) { return function(v, axis) * sin(v); }; };
     const Values fused = gradient_of(with(softmax), x), composed = gradient_of(with(composed_softmax), x);
     for (std::size_t i = 0; i < fused.size(); ++i) CHECK(fused[i] == Approx(composed[i]).margin(1e-12));
   }
@@ -115,9 +113,7 @@ TEST_CASE("label smoothing spreads a share of the target evenly") {
 TEST_CASE("a batch in which nothing counts has loss 0 and zero gradients") {
   const Tensor logits = away_from_zero({2, 3}, 1);
   for (const double smoothing : {0.0, 0.2}) {
-    const auto f = [=](const Tensor& x) {
-      return cross_entropy(x, Ids({-100, -100}), {.label_smoothing = smoothing});
-    };
+    const auto f = [=](const Tensor& x) { return cross_entropy(x, Ids({-100, -100}), {.label_smoothing = smoothing}); };
     CHECK(f(logits).item() == 0);
     CHECK(gradient_of(f, logits) == Values(6, 0));
   }

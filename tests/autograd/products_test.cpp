@@ -50,7 +50,8 @@ Tensor any(const Shape& shape, std::uint64_t seed = 1) { return away_from_zero(s
 TEST_CASE("matrix products, transposed and sliced operands included") {
   const Tensor a = any({5, 7}), b = any({7, 3}, 2);
   check_close(matmul(a, b).to_vector(), plain_product(a, b));
-  check_close(matmul(b.transpose(0, 1), a.transpose(0, 1)).to_vector(), plain_product(b.transpose(0, 1), a.transpose(0, 1)));
+  check_close(matmul(b.transpose(0, 1), a.transpose(0, 1)).to_vector(),
+              plain_product(b.transpose(0, 1), a.transpose(0, 1)));
   const Tensor odd = a.slice(1, 0, 7, 2), rows = b.slice(0, 0, 7, 2);
   check_close(matmul(odd, rows).to_vector(), plain_product(odd, rows));
   const Tensor same_rows = any({7}, 3).expand({4, 7});
@@ -58,7 +59,8 @@ TEST_CASE("matrix products, transposed and sliced operands included") {
 }
 
 TEST_CASE("vectors, batches and broadcast batches") {
-  const Tensor v = any({3}), w = any({3}, 2), m = any({3, 4}, 3), batch = any({2, 5, 3}, 4), more = any({6, 1, 3, 4}, 5);
+  const Tensor v = any({3}), w = any({3}, 2), m = any({3, 4}, 3), batch = any({2, 5, 3}, 4),
+               more = any({6, 1, 3, 4}, 5);
   CHECK(matmul(v, w).shape() == Shape{});
   CHECK(matmul(v, w).item() == Approx(sum(v * w).item()));
   CHECK(matmul(v, m).shape() == Shape{4});
@@ -70,7 +72,8 @@ TEST_CASE("vectors, batches and broadcast batches") {
   CHECK(all.shape() == Shape{6, 2, 5, 4});
   for (const int64_t i : {0, 5}) {
     for (const int64_t j : {0, 1}) {
-      check_close(all.select(0, i).select(0, j).to_vector(), plain_product(batch.select(0, j), more.select(0, i).select(0, 0)));
+      check_close(all.select(0, i).select(0, j).to_vector(),
+                  plain_product(batch.select(0, j), more.select(0, i).select(0, 0)));
     }
   }
 }
@@ -101,7 +104,8 @@ TEST_CASE("products that do not fit are refused with the shapes that were given"
   CHECK_THROWS_WITH(matmul(ones({2, 3}), ones({4})), ContainsSubstring("a is (2, 3), b is (4,)"));
   CHECK_THROWS_WITH(matmul(ones({2, 1, 3}), ones({3, 3, 1})), ContainsSubstring("matmul: shapes (2,) and (3,)"));
   CHECK_THROWS_WITH(matmul(scalar(1), ones({3})), ContainsSubstring("matmul: a is (), b is (3,)"));
-  CHECK_THROWS_WITH(matmul(ones({2, 2}), ones({2, 2}, DType::f64)), ContainsSubstring("matmul: operands are f32 and f64"));
+  CHECK_THROWS_WITH(matmul(ones({2, 2}), ones({2, 2}, DType::f64)),
+                    ContainsSubstring("matmul: operands are f32 and f64"));
 }
 
 TEST_CASE("linear is x Wᵀ + b over the last axis") {
@@ -116,12 +120,15 @@ TEST_CASE("linear is x Wᵀ + b over the last axis") {
 }
 
 TEST_CASE("linear refuses what does not fit") {
-  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 5})), ContainsSubstring("linear") && ContainsSubstring("(2, 3)") && ContainsSubstring("(4, 5)"));
+  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 5})),
+                    ContainsSubstring("linear") && ContainsSubstring("(2, 3)") && ContainsSubstring("(4, 5)"));
   CHECK_THROWS_WITH(linear(ones({2, 3}), ones({3})), ContainsSubstring("linear: x is (2, 3), weight is (3,)"));
   CHECK_THROWS_WITH(linear(scalar(1), ones({1, 1})), ContainsSubstring("linear: x is ()"));
   CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}), ones({3})), ContainsSubstring("linear: bias is (3,)"));
-  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}, DType::f64)), ContainsSubstring("linear: operands are f32 and f64"));
-  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}), ones({4}, DType::f64)), ContainsSubstring("linear: operands are f32 and f64"));
+  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}, DType::f64)),
+                    ContainsSubstring("linear: operands are f32 and f64"));
+  CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}), ones({4}, DType::f64)),
+                    ContainsSubstring("linear: operands are f32 and f64"));
 }
 
 TEST_CASE("conv1d agrees with its definition") {
@@ -152,7 +159,8 @@ TEST_CASE("conv1d refuses what does not fit") {
   CHECK_THROWS_WITH(conv1d(x, weight, {}, {.stride = 0}), ContainsSubstring("conv1d: stride 0"));
   CHECK_THROWS_WITH(conv1d(x, weight, {}, {.padding = -1}), ContainsSubstring("padding -1"));
   CHECK_THROWS_WITH(conv1d(x, weight, {}, {.dilation = 0}), ContainsSubstring("dilation 0"));
-  CHECK_THROWS_WITH(conv1d(x, weight, {}, {.dilation = 4}), ContainsSubstring("conv1d: the kernel reaches over 5 places"));
+  CHECK_THROWS_WITH(conv1d(x, weight, {}, {.dilation = 4}),
+                    ContainsSubstring("conv1d: the kernel reaches over 5 places"));
   CHECK_THROWS_WITH(conv1d(x, ones({5, 3, 0})), ContainsSubstring("conv1d"));
   CHECK_THROWS_WITH(conv1d(x, weight, ones({4})), ContainsSubstring("conv1d: bias is (4,)"));
   CHECK_THROWS_WITH(conv1d(x, weight, ones({5, 1})), ContainsSubstring("conv1d: bias is (5, 1)"));

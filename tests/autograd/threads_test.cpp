@@ -19,7 +19,9 @@ std::vector<Row> large_rows() {
   const Ids ids({130, 1030}, numbers), row_ids(std::vector<std::int32_t>(numbers.begin(), numbers.begin() + 130));
 
   std::vector<Row> rows;
-  const auto add_row = [&](const std::string& name, Differentiable f, Xs inputs) { rows.push_back({name, std::move(f), std::move(inputs)}); };
+  const auto add_row = [&](const std::string& name, Differentiable f, Xs inputs) {
+    rows.push_back({name, std::move(f), std::move(inputs)});
+  };
   using Binary = Tensor (*)(const Tensor&, const Tensor&);
   const std::vector<std::pair<const char*, Binary>> binaries = {
       {"add(a, b)", add}, {"sub(a, b)", sub}, {"mul(a, b)", mul}, {"div(a, b)", div}, {"maximum(a, b)", maximum}};
@@ -29,10 +31,20 @@ std::vector<Row> large_rows() {
   add_row("pow(a, b)", [](const Xs& in) { return pow(in[0], in[1]); }, {p, y});
   add_row("pow(x, exponent)", [](const Xs& in) { return pow(in[0], 1.5); }, {p});
   using Unary = Tensor (*)(const Tensor&);
-  const std::vector<std::pair<const char*, Unary>> unaries = {
-      {"neg(x)", neg}, {"exp(x)", exp}, {"log(x)", log}, {"sqrt(x)", sqrt}, {"abs(x)", abs},
-      {"sin(x)", sin}, {"cos(x)", cos}, {"tanh(x)", tanh}, {"sigmoid(x)", sigmoid}, {"erf(x)", erf},
-      {"relu(x)", relu}, {"gelu(x)", gelu}, {"gelu_tanh(x)", gelu_tanh}, {"silu(x)", silu}};
+  const std::vector<std::pair<const char*, Unary>> unaries = {{"neg(x)", neg},
+                                                              {"exp(x)", exp},
+                                                              {"log(x)", log},
+                                                              {"sqrt(x)", sqrt},
+                                                              {"abs(x)", abs},
+                                                              {"sin(x)", sin},
+                                                              {"cos(x)", cos},
+                                                              {"tanh(x)", tanh},
+                                                              {"sigmoid(x)", sigmoid},
+                                                              {"erf(x)", erf},
+                                                              {"relu(x)", relu},
+                                                              {"gelu(x)", gelu},
+                                                              {"gelu_tanh(x)", gelu_tanh},
+                                                              {"silu(x)", silu}};
   for (const auto& [name, op] : unaries) add_row(name, [op = op](const Xs& in) { return op(in[0]); }, {p});
 
   add_row("where(condition, a, b)", [=](const Xs& in) { return where(ids, in[0], in[1]); }, {x, y});
@@ -44,22 +56,26 @@ std::vector<Row> large_rows() {
   add_row("sum(x)", [](const Xs& in) { return sum(in[0]); }, {x});
   add_row("mean(x)", [](const Xs& in) { return mean(in[0]); }, {x});
   const auto all_sums = [](const Xs& in) {
-    return sum(sum(in[0], {0})) + sum(sum(in[0], {1})) + sum(sum(in[0], {2})) + sum(sum(in[0], {0, 2})) + sum(sum(in[0], {0, 1}));
+    return sum(sum(in[0], {0})) + sum(sum(in[0], {1})) + sum(sum(in[0], {2})) + sum(sum(in[0], {0, 2})) +
+           sum(sum(in[0], {0, 1}));
   };
   add_row("sum(x, axes, keep)", all_sums, {cube});
   add_row("mean(x, axes, keep)", [](const Xs& in) { return mean(in[0], {1}); }, {cube});
   add_row("var(x, axes, correction, keep)", [](const Xs& in) { return var(in[0], {0}); }, {cube});
   add_row("max(x, axis)", [](const Xs& in) { return max(in[0], 1).values; }, {cube});
 
-  add_row("matmul(a, b)", [](const Xs& in) { return matmul(in[0], in[1].transpose(1, 2)); }, {cube, any({40, 33, 70}, 5)});
-  add_row("linear(x, weight, bias)", [](const Xs& in) { return linear(in[0], in[1], in[2]); }, {cube, any({150, 70}, 5), any({150}, 6)});
+  add_row("matmul(a, b)", [](const Xs& in) { return matmul(in[0], in[1].transpose(1, 2)); },
+          {cube, any({40, 33, 70}, 5)});
+  add_row("linear(x, weight, bias)", [](const Xs& in) { return linear(in[0], in[1], in[2]); },
+          {cube, any({150, 70}, 5), any({150}, 6)});
   add_row("conv1d(x, weight, bias, options)", [](const Xs& in) { return conv1d(in[0], in[1], in[2], {.padding = 1}); },
           {cube, any({50, 35, 3}, 5), any({50}, 6)});
 
   add_row("view(x, shape)", [](const Xs& in) { return view(in[0], {35, 40, 70}); }, {cube});
   add_row("reshape(x, shape)", [](const Xs& in) { return reshape(in[0].transpose(0, 2), {-1}); }, {cube});
   add_row("permute(x, axes)", [](const Xs& in) { return contiguous(permute(in[0], {2, 0, 1})); }, {cube});
-  add_row("transpose(x, axis, other)", [](const Xs& in) { return in[0].transpose(0, 1) * in[0].transpose(0, 1); }, {cube});
+  add_row("transpose(x, axis, other)", [](const Xs& in) { return in[0].transpose(0, 1) * in[0].transpose(0, 1); },
+          {cube});
   add_row("slice(x, axis, start, end, step)", [](const Xs& in) { return slice(in[0], 1, 3, 30, 2) * 2.0; }, {cube});
   add_row("select(x, axis, index)", [](const Xs& in) { return select(in[0], 0, 7) * 2.0; }, {cube});
   add_row("expand(x, shape)", [](const Xs& in) { return contiguous(expand(in[0], {200, 1030})); }, {y});
@@ -71,7 +87,10 @@ std::vector<Row> large_rows() {
   add_row("stack(parts, axis)", [](const Xs& in) { return stack(in, 2); }, {x, p});
   add_row("split(x, length, axis)", [](const Xs& in) { return split(in[0], 400, 1)[1] * 2.0; }, {x});
   add_row("slice_scatter(y, shape, axis, start, step)",
-          [](const Xs& in) { return slice_scatter(in[0], {130, 3000}, 1, 5, 2); }, {x});
+          [](const Xs& in) {
+            return slice_scatter(in[0], {130, 3000}, 1, 5, 2);
+          },
+          {x});
   add_row("gather(x, axis, index)", [=](const Xs& in) { return gather(in[0], 1, row_ids); }, {x});
   add_row("scatter(y, axis, index, size)", [=](const Xs& in) { return scatter(in[0], 1, ids, 100); }, {x});
   add_row("embedding(table, ids)", [=](const Xs& in) { return embedding(in[0], ids); }, {any({100, 5}, 5)});

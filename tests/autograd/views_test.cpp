@@ -40,19 +40,19 @@ TEST_CASE("view works where strides allow it") {
   const Tensor x = counting({2, 3, 4});
   CHECK(viewed(x, {24}));
   CHECK(viewed(x, {4, 6}));
-  CHECK(viewed(x.transpose(0, 1), {3, 2, 2, 2}));        // splits only
+  CHECK(viewed(x.transpose(0, 1), {3, 2, 2, 2}));  // splits only
   CHECK(viewed(x.transpose(0, 1), {3, 2, 4}));
-  CHECK(viewed(x.permute({2, 0, 1}), {4, 6}));            // merges the two that step evenly
+  CHECK(viewed(x.permute({2, 0, 1}), {4, 6}));  // merges the two that step evenly
   CHECK(viewed(x.permute({2, 0, 1}), {2, 2, 3, 2}));
   CHECK(viewed(x.slice(2, 0, 2), {6, 2}));
-  CHECK(viewed(x.slice(2, 0, 4, 2), {6, 2}));             // steps of 2 are even, too
+  CHECK(viewed(x.slice(2, 0, 4, 2), {6, 2}));  // steps of 2 are even, too
   CHECK(viewed(x.slice(2, 0, 4, 2), {12}));
   CHECK(viewed(x.slice(1, 0, 2), {2, 8}));
   CHECK(viewed(x.select(1, 1), {2, 2, 2}));
-  CHECK(viewed(counting({3, 1}).expand({3, 4}), {3, 2, 2}));   // an expanded axis splits
-  CHECK(viewed(counting({3}).expand({2, 2, 3}), {4, 3}));      // two expanded axes merge
+  CHECK(viewed(counting({3, 1}).expand({3, 4}), {3, 2, 2}));  // an expanded axis splits
+  CHECK(viewed(counting({3}).expand({2, 2, 3}), {4, 3}));     // two expanded axes merge
   CHECK(viewed(x.transpose(0, 1).unsqueeze(1), {3, 1, 1, 2, 4}));
-  CHECK(viewed(x.slice(1, 0, 1), {2, 4}));                // an axis of size 1 has no stride to mind
+  CHECK(viewed(x.slice(1, 0, 1), {2, 4}));  // an axis of size 1 has no stride to mind
   CHECK(viewed(x.slice(1, 0, 1).transpose(0, 1), {1, 2, 4}));
 }
 

@@ -16,8 +16,9 @@ TEMPLATE_TEST_CASE("dropout agrees with its twin, from any block on", "[dropout]
       dropout(n, x.data(), y.data(), key, first_block, threshold, T(1.6));
       for (int64_t i = 0; i < n; ++i) {
         const std::uint64_t block = first_block + static_cast<std::uint64_t>(i / 4);
-        const auto words = philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0},
-                                      {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
+        const auto words =
+            philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0},
+                       {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
         at(want, i) = words[static_cast<std::size_t>(i % 4)] < threshold ? T(0) : at(x, i) * T(1.6);
       }
       CHECK(y == want);

@@ -23,7 +23,8 @@ TEMPLATE_TEST_CASE("rows are gathered, and added up where they came from", "[gat
     for (const int64_t count : {0, 1, 50}) {
       const std::vector<T> table = numbers<T>(rows * width), more = numbers<T>(count * width, 2);
       const auto ids = indices(count, rows);
-      std::vector<T> out(static_cast<std::size_t>(count * width + 1), T(100)), want = out, sums = table, want_sums = table;
+      std::vector<T> out(static_cast<std::size_t>(count * width + 1), T(100)), want = out, sums = table,
+                                                                               want_sums = table;
       for (int64_t n = 0; n < count; ++n) {
         for (int64_t i = 0; i < width; ++i) {
           at(want, n * width + i) = at(table, at(ids, n) * width + i);

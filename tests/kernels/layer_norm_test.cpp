@@ -50,7 +50,9 @@ TEMPLATE_TEST_CASE("layer_norm and its derivative agree with their twins", "[lay
           CHECK(at(mean, r) == Approx(row.mean).margin(tolerance));
           CHECK(at(rstd, r) == Approx(row.rstd).epsilon(tolerance));
           double mean_d = 0, mean_dx = 0;
-          const auto dxhat = [&](int64_t i) { return static_cast<double>(at(dy, r * n + i)) * (affine ? at(weight, i) : T(1)); };
+          const auto dxhat = [&](int64_t i) {
+            return static_cast<double>(at(dy, r * n + i)) * (affine ? at(weight, i) : T(1));
+          };
           for (int64_t i = 0; i < n; ++i) {
             mean_d += dxhat(i) / static_cast<double>(n);
             mean_dx += dxhat(i) * at(row.xhat, i) / static_cast<double>(n);

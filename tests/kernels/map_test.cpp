@@ -53,7 +53,8 @@ TEMPLATE_TEST_CASE("map writes nothing past its end", "[map]", float, double) {
   for (const int64_t n : awkward_sizes<T>()) {
     const std::vector<T> x = numbers<T>(n);
     std::vector<T> out(static_cast<std::size_t>(n + 1), T(100));
-    map(std::vector{n}, out.data(), std::vector<int64_t>{1}, [](auto v) { return -v; },
+    map(
+        std::vector{n}, out.data(), std::vector<int64_t>{1}, [](auto v) { return -v; },
         Operand<T>{x.data(), std::vector<int64_t>{1}});
     for (int64_t i = 0; i < n; ++i) CHECK(at(out, i) == -at(x, i));
     CHECK(at(out, n) == 100);
@@ -76,7 +77,8 @@ TEMPLATE_TEST_CASE("map converts operands of integers", "[map]", float, double) 
   const std::vector<T> x = numbers<T>(5), y = numbers<T>(5, 2);
   const std::vector<int64_t> sizes{5}, dense{1};
   std::vector<T> out(5);
-  map(sizes, out.data(), dense, [](auto test, auto a, auto b) { return select(test != splat(T(0)), a, b); },
+  map(
+      sizes, out.data(), dense, [](auto test, auto a, auto b) { return select(test != splat(T(0)), a, b); },
       Operand<std::int32_t>{choice.data(), dense}, Operand<T>{x.data(), dense}, Operand<T>{y.data(), dense});
   CHECK(out == std::vector<T>{x[0], y[1], x[2], y[3], x[4]});
 }
@@ -86,7 +88,8 @@ TEMPLATE_TEST_CASE("a value does not depend on where it stands", "[map]", float,
   const int64_t n = 3 * lanes<T> - 1;
   const std::vector<T> x(static_cast<std::size_t>(n), T(0.7));
   std::vector<T> out(x.size());
-  map(std::vector{n}, out.data(), std::vector<int64_t>{1}, [](auto v) { return exp(v) / (splat(T(1)) + v); },
+  map(
+      std::vector{n}, out.data(), std::vector<int64_t>{1}, [](auto v) { return exp(v) / (splat(T(1)) + v); },
       Operand<T>{x.data(), std::vector<int64_t>{1}});
   for (const T value : out) CHECK(value == out[0]);
 }
