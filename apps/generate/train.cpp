@@ -80,22 +80,6 @@ optim::Schedule make_schedule(const GenerateConfig& c) {
   return optim::warmup(warmup, schedule);
 }
 
-/// Moves what an earlier run left in the folder out of the way: checkpoint.safetensors becomes previous.safetensors, or
-/// previous-2 and so on where that is taken, and metrics.csv goes with it.
-void keep_earlier_run(const fs::path& folder) {
-  if (!fs::exists(checkpoint_path(folder))) return;
-  std::string name = "previous";
-  for (int i = 2; fs::exists(folder / (name + ".safetensors")); ++i) name = text("previous-", i);
-  const fs::path kept = folder / (name + ".safetensors");
-  // A second name, where the file system has such: the first one then still leads to a whole checkpoint if that of the
-  // new run cannot be written.
-  std::error_code error;
-  fs::create_hard_link(checkpoint_path(folder), kept, error);
-  if (error) fs::rename(checkpoint_path(folder), kept);
-  if (fs::exists(metrics_path(folder))) fs::rename(metrics_path(folder), folder / (name + ".csv"));
-  std::cout << "An earlier run's checkpoint is kept as " << kept.string() << std::endl;
-}
-
 /// One run: everything that a step needs and a checkpoint holds.
 class Run {
  public:
@@ -165,8 +149,7 @@ void Run::go_on() {
       throw UsageError(text("--", name, " cannot change within a run; leave it out with --resume, or start anew"));
     }
   }
-  if (config_.counts())
-    throw UsageError("--resume: a model that counts is done after one pass; there is no more to learn");
+  if (config_.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
   steps_done_ = note(saved, "step").get<std::int64_t>();
   if (steps_done_ >= config_.num_batches) {
     throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --num-batches"));
@@ -189,11 +172,11 @@ void Run::introduce() const {
   std::cout << corpus_.name << ": " << corpus_.train.size() << " tokens to train on, " << corpus_.validation.size()
             << " to validate";
   if (config_.final_run) std::cout << ", " << corpus_.test.size() << " to test";
-  std::cout << ", " << corpus_.tokenizer->vocabulary_size() << " different ones\n" << config_.model;
+  std::cout << ", a vocabulary of " << corpus_.tokenizer->vocabulary_size() << '\n' << config_.model;
   if (!config_.counts()) std::cout << ": " << model_->parameter_count() << " parameters, seed " << config_.seed;
   if (steps_done_ > 0) std::cout << ", resumed after step " << steps_done_;
   std::cout << std::endl;
-  if (warmup_steps(config_) == 0 && config_.model == "gtransformer") {
+  if (steps_done_ == 0 && warmup_steps(config_) == 0 && config_.model == "gtransformer") {
     std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
   }
 }
@@ -234,9 +217,11 @@ bool Run::learn() {
       continue;
     }
     const Score score = this->score(corpus_.validation, "validation");
+    if (!std::isfinite(score.loss)) fail_diverged();
     record(loss, score);
     save();  // before anything is shown: that can fail, too
-    last ? progress.finish() : progress.clear();
+    if (last) progress.finish();
+    progress.clear();
     show_sample(text("after step ", steps_done_));
     show(score);
   }
@@ -283,11 +268,26 @@ void Run::record(double loss, const std::optional<Score>& score) {
                                 {"validation_accuracy", score->accuracy}});
 }
 
-/// The first save of a new run.
+/// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors and
+/// previous.csv, or previous-2 and so on where these names are taken.
 void Run::take_folder() {
-  keep_earlier_run(config_.out);
-  save();
-  metrics_.emplace(metrics_path(config_.out), metrics_columns);
+  const fs::path folder = config_.out, checkpoint = checkpoint_path(folder);
+  std::string name = "previous";
+  for (int i = 2; fs::exists(folder / (name + ".safetensors")); ++i) name = text("previous-", i);
+  const fs::path kept = folder / (name + ".safetensors");
+  const bool occupied = fs::exists(checkpoint);
+  if (occupied) fs::rename(checkpoint, kept);
+  try {
+    save();
+  } catch (...) {
+    if (occupied) fs::rename(kept, checkpoint);
+    throw;
+  }
+  if (occupied) {
+    if (fs::exists(metrics_path(folder))) fs::rename(metrics_path(folder), folder / (name + ".csv"));
+    std::cout << "An earlier run's checkpoint is kept as " << kept.string() << std::endl;
+  }
+  metrics_.emplace(metrics_path(folder), metrics_columns);
 }
 
 void Run::save() {
@@ -319,8 +319,8 @@ void Run::show_sample(const std::string& title) {
 }
 
 void Run::fail_diverged() const {
-  fail("the loss is no longer a finite number after ", steps_done_,
-       " steps; try a lower --learn-rate or a longer --lr-warmup. The last checkpoint is as it was");
+  fail("training diverged: after step ", steps_done_, " the loss is no longer a finite number; what was saved before ",
+       "is kept. Try a lower --learn-rate or a longer --lr-warmup");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "autograd/error.h"
-#include "tests/apps/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/catch.h"
 
 using reel::apps::ensure_folder;

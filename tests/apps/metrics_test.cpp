@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "autograd/error.h"
-#include "tests/apps/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/catch.h"
 
 using namespace reel::apps;

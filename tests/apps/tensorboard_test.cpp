@@ -5,7 +5,7 @@
 
 #include "apps/common/crc32c.h"
 #include "autograd/error.h"
-#include "tests/apps/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/catch.h"
 
 using namespace reel::apps;
