@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <unordered_map>
 #include <vector>
 
+#include "autograd/error.h"
+
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace reel {
@@ -37,6 +41,17 @@ std::byte* take_from_system(std::size_t bytes) {
   return static_cast<std::byte*>(block);
 }
 
+/// Bytes that the machine has. More can be asked for, but not used.
+std::size_t physical_memory() {
+#ifdef __linux__
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+#else
+  return std::numeric_limits<std::size_t>::max();
+#endif
+}
+
+double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
 class Pool {
  public:
   std::byte* take(std::size_t size_class) {
@@ -47,6 +62,7 @@ class Pool {
       block = free.back();
       free.pop_back();
     } else {
+      make_room(size_class);
       block = take_from_system(size_class);
       stats_.reserved += size_class;
       ++stats_.system_allocations;
@@ -73,6 +89,20 @@ class Pool {
   }
 
  private:
+  /// A system that promises more than it has would end the process later, without a word.
+  void make_room(std::size_t bytes) {
+    static const std::size_t limit = physical_memory();
+    if (bytes <= limit && stats_.reserved <= limit - bytes) return;
+    for (auto& [size_class, blocks] : free_) {
+      stats_.reserved -= size_class * blocks.size();
+      for (std::byte* block : blocks) std::free(block);
+      blocks.clear();
+    }
+    if (bytes <= limit && stats_.reserved <= limit - bytes) return;
+    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.current), " of the machine's ",
+         gib(limit), " GiB are in use; make the batch, the texts or the model smaller");
+  }
+
   std::mutex mutex_;
   std::unordered_map<std::size_t, std::vector<std::byte*>> free_;
   MemoryStats stats_{};

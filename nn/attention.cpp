@@ -5,22 +5,25 @@
 #include "autograd/error.h"
 
 namespace reel::nn {
-namespace {
-
-double one_over_sqrt(int64_t width) { return 1 / std::sqrt(static_cast<double>(width)); }
-
-}  // namespace
 
 Tensor basic_self_attention(const Tensor& x) {
   const Tensor weights = softmax(matmul(x, x.transpose(-1, -2)), -1);  // (..., T, T)
   return matmul(weights, x);
 }
 
+Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask, Scaling scaling) {
+  const auto width = static_cast<double>(queries.size(-1));
+  const Tensor transposed = keys.transpose(-1, -2);  // (..., D, S)
+  // Queries are smaller than scores: it is they that are scaled, which is the same.
+  const Tensor scores = scaling == Scaling::scores
+                            ? matmul(queries * std::pow(width, -0.5), transposed)
+                            : matmul(queries * std::pow(width, -0.25), transposed * std::pow(width, -0.25));
+  return softmax(mask.apply(scores), -1);
+}
+
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             double scale) {
-  // Queries are smaller than scores: scale them.
-  const Tensor scores = matmul(queries * scale, keys.transpose(-1, -2));  // (..., T, S)
-  return matmul(softmax(mask.apply(scores), -1), values);
+                             Scaling scaling) {
+  return matmul(attention_weights(queries, keys, mask, scaling), values);
 }
 
 SingleHeadAttention::SingleHeadAttention(int64_t width, DType dtype)
@@ -29,7 +32,7 @@ SingleHeadAttention::SingleHeadAttention(int64_t width, DType dtype)
       tovalues(child("tovalues", Linear(width, width, Bias::no, dtype))) {}
 
 Tensor SingleHeadAttention::operator()(const Tensor& x, const Mask& mask) const {
-  return dot_product_attention(toqueries(x), tokeys(x), tovalues(x), mask, one_over_sqrt(x.size(-1)));
+  return dot_product_attention(toqueries(x), tokeys(x), tovalues(x), mask);
 }
 
 WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
@@ -37,13 +40,14 @@ WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
       toqueries(child("toqueries", Linear(width, heads * width, Bias::no, dtype))),
       tovalues(child("tovalues", Linear(width, heads * width, Bias::no, dtype))),
       unifyheads(child("unifyheads", Linear(heads * width, width, Bias::yes, dtype))),
-      heads_(heads) {}
+      heads_(heads) {
+  if (heads < 1) fail("WideAttention: ", heads, " heads; need at least 1");
+}
 
 Tensor WideAttention::operator()(const Tensor& x, const Mask& mask) const {
   const int64_t B = x.size(0), T = x.size(1), D = x.size(2), H = heads_;
   auto by_head = [&](const Tensor& all) { return all.view({B, T, H, D}).transpose(1, 2); };  // (B, H, T, D)
-  const Tensor attended =
-      dot_product_attention(by_head(toqueries(x)), by_head(tokeys(x)), by_head(tovalues(x)), mask, one_over_sqrt(D));
+  const Tensor attended = dot_product_attention(by_head(toqueries(x)), by_head(tokeys(x)), by_head(tovalues(x)), mask);
   return unifyheads(attended.transpose(1, 2).reshape({B, T, H * D}));
 }
 

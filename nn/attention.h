@@ -14,9 +14,17 @@ namespace reel::nn {
 /// Self-attention in its barest form, without parameters: softmax(x xᵀ) x, for x (..., T, D).
 Tensor basic_self_attention(const Tensor& x);
 
-/// softmax(mask(Q Kᵀ scale)) V for queries (..., T, D), keys (..., S, D), values (..., S, E) -> (..., T, E).
+/// What is divided so that scores come out smaller by √D: they themselves, or queries and keys, by the fourth root of D
+/// each, which keeps the numbers in between smaller too. Both come to the same.
+enum class Scaling { scores, queries_and_keys };
+
+/// Whom each query attends to: softmax(mask(Q Kᵀ / √D)) for queries (..., T, D), keys (..., S, D) -> (..., T, S).
+Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask,
+                         Scaling scaling = Scaling::scores);
+
+/// The means of values (..., S, E) under these weights -> (..., T, E).
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             double scale);
+                             Scaling scaling = Scaling::scores);
 
 /// One head: queries, keys and values are linear maps of x (..., T, D), without bias; scores are divided by √D.
 class SingleHeadAttention : public Module {

@@ -6,12 +6,17 @@ GTransformer::GTransformer(const Config& c)
     : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
       pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, c.dtype))),
       unify_embeddings(child("unify_embeddings", Linear(2 * c.embedding, c.embedding, Bias::yes, c.dtype))),
-      tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.dropout, c.dtype); })),
+      tblocks(children("tblocks", c.depth,
+                       [&] {
+                         return TransformerBlock(
+                             c.embedding, c.heads,
+                             {.dropout = c.dropout, .norm = c.norm, .activation = c.activation, .dtype = c.dtype});
+                       })),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
 Tensor GTransformer::operator()(const Ids& tokens) const {
   check_tokens("GTransformer", tokens);
-  const Tensor token = token_embedding(tokens);                                         // (B, T, D)
+  const Tensor token = token_embedding(tokens);                                              // (B, T, D)
   const Tensor position = pos_embedding(Ids::arange(tokens.size(1))).expand(token.shape());  // (B, T, D)
 
   Tensor x = unify_embeddings(cat({token, position}, -1));

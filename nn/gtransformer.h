@@ -21,6 +21,8 @@ class GTransformer : public LanguageModel {
     int64_t heads = 8;
     int64_t depth = 12;
     double dropout = 0;
+    Norm norm = Norm::post;
+    Activation activation = Activation::relu;
     DType dtype = DType::f32;
   };
 

@@ -17,10 +17,16 @@ enum class Bias { no, yes };
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
+  /// Without bias, over a weight that another layer may share.
+  explicit Linear(const Tensor& shared_weight) : weight(parameter("weight", shared_weight)) {}
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
   Tensor weight, bias;  // bias undefined without
 };
+
+/// Overwrites every matrix and kernel (two axes or more) of a module, uniform in ±√(6 / (fan in + fan out)). Glorot,
+/// Bengio: "Understanding the difficulty of training deep feedforward neural networks" (2010).
+void glorot_uniform(const Module& module);
 
 /// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with deviation 1.
 class Embedding : public Module {

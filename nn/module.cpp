@@ -70,8 +70,8 @@ Tensor Module::constant(const std::string& name, Tensor value) {
   return value;
 }
 
-void Module::adopt(const std::string& name, const Module& part) {
-  for (const auto& [key, parameter] : part.parameters_) parameters_.emplace_back(name + "." + key, parameter);
+void Module::adopt(const std::string& prefix, const Module& part) {
+  for (const auto& [key, parameter] : part.parameters_) parameters_.emplace_back(prefix + key, parameter);
   modes_of_parts_.push_back(part.mode_);
   modes_of_parts_.insert(modes_of_parts_.end(), part.modes_of_parts_.begin(), part.modes_of_parts_.end());
 }

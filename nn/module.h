@@ -51,7 +51,13 @@ class Module {
   /// Names a part, whose parameters become "name.parameter" of this module.
   template <class Part>
   Part child(const std::string& name, Part part) {
-    adopt(name, part);
+    adopt(name + ".", part);
+    return part;
+  }
+  /// A part whose parameters keep their names here.
+  template <class Part>
+  Part merged(Part part) {
+    adopt("", part);
     return part;
   }
   /// `count` parts, each from make(), named "name.0", "name.1", ...
@@ -63,7 +69,7 @@ class Module {
   }
 
  private:
-  void adopt(const std::string& name, const Module& part);
+  void adopt(const std::string& prefix, const Module& part);
 
   StateDict parameters_;
   std::shared_ptr<bool> mode_ = std::make_shared<bool>(true);

@@ -1,16 +1,24 @@
 #include "nn/transformer_block.h"
 
+#include "autograd/error.h"
+
 namespace reel::nn {
 
-TransformerBlock::TransformerBlock(int64_t width, int64_t heads, double dropout, DType dtype)
-    : attention(child("attention", WideAttention(width, heads, dtype))),
-      norm1(child("norm1", LayerNorm(width, 1e-5, dtype))),
-      norm2(child("norm2", LayerNorm(width, 1e-5, dtype))),
-      ff(child("ff", Sequential(Linear(width, 4 * width, Bias::yes, dtype), relu,
-                                Linear(4 * width, width, Bias::yes, dtype)))),
-      drop(child("drop", Dropout(dropout))) {}
+TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& o)
+    : attention(child("attention", WideAttention(width, heads, o.dtype))),
+      norm1(child("norm1", LayerNorm(width, 1e-5, o.dtype))),
+      norm2(child("norm2", LayerNorm(width, 1e-5, o.dtype))),
+      ff(child("ff", feed_forward(width, o.hidden > 0 ? o.hidden : 4 * width, o.activation, o.dtype))),
+      drop(child("drop", Dropout(o.dropout))),
+      norm_(o.norm) {
+  if (norm_ == Norm::none) fail("TransformerBlock: without normalization nothing holds a stack of blocks in bounds");
+}
 
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask) const {
+  if (norm_ == Norm::pre) {
+    const Tensor attended = drop(attention(norm1(x), mask)) + x;
+    return drop(ff(norm2(attended))) + attended;
+  }
   const Tensor attended = drop(norm1(attention(x, mask) + x));
   return drop(norm2(ff(attended) + attended));
 }

@@ -1,21 +1,33 @@
 #pragma once
 // The block that transformers are stacked from: attention, then a feed-forward network at every position, each with a
-// residual connection around it and layer normalization after it (post-norm).
+// residual connection around it and a layer normalization.
 
 #include "nn/attention.h"
+#include "nn/feed_forward.h"
 
 namespace reel::nn {
 
 class TransformerBlock : public Module {
  public:
-  TransformerBlock(int64_t width, int64_t heads, double dropout, DType dtype = DType::f32);
+  struct Options {
+    int64_t hidden = 0;  // width of the feed-forward network; 0 for 4 times the block's
+    double dropout = 0;
+    Norm norm = Norm::post;  // as published; or pre
+    Activation activation = Activation::relu;
+    DType dtype = DType::f32;
+  };
+
+  TransformerBlock(int64_t width, int64_t heads, const Options& options);
   /// x (B, T, D) -> (B, T, D)
   Tensor operator()(const Tensor& x, const Mask& mask) const;
 
   WideAttention attention;
   LayerNorm norm1, norm2;
-  Sequential ff;  // D -> 4 D -> D with a ReLU between
+  Sequential ff;
   Dropout drop;
+
+ private:
+  Norm norm_;
 };
 
 }  // namespace reel::nn

@@ -37,6 +37,8 @@ std::string metadata(const Safetensors& file, const std::string& key) {
 
 }  // namespace
 
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.safetensors"; }
+
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   Safetensors file;
   file.tensors = checkpoint.weights;
@@ -102,6 +104,16 @@ Generator::State generator_state_from(const Json& json) {
   if (words.size() != 2) fail("a random state has ", words.size(), " numbers; need seed and position");
   return {static_cast<std::uint64_t>(words[0].get<std::int64_t>()),
           static_cast<std::uint64_t>(words[1].get<std::int64_t>())};
+}
+
+Json to_json(const data::TrainingOrder::State& state) {
+  return Json::Array{to_json(state.generator), state.epoch, state.batch};
+}
+
+data::TrainingOrder::State order_state_from(const Json& json) {
+  const auto& parts = json.get<Json::Array>();
+  if (parts.size() != 3) fail("a place in the data has ", parts.size(), " parts; need generator, epoch and batch");
+  return {generator_state_from(parts[0]), parts[1].get<std::int64_t>(), parts[2].get<std::int64_t>()};
 }
 
 }  // namespace reel::apps

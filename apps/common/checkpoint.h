@@ -13,6 +13,7 @@
 #include "autograd/json.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
+#include "data/batch_order.h"
 
 namespace reel::apps {
 
@@ -22,6 +23,9 @@ struct Checkpoint {
   Json::Object notes;
 };
 
+/// Where a run's folder has its checkpoint.
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
+
 /// Replaces the file, or leaves it as it was and throws.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 /// Throws, naming the file, if there is none, if it is not whole, or if it was not written by `app`.
@@ -30,10 +34,12 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
-// Options and generators as notes.
+// Options, generators and places in the data as notes.
 Json to_json(const std::vector<std::pair<std::string, std::string>>& options);
 std::vector<std::pair<std::string, std::string>> options_from(const Json& json);
 Json to_json(const Generator::State& state);
 Generator::State generator_state_from(const Json& json);
+Json to_json(const data::TrainingOrder::State& state);
+data::TrainingOrder::State order_state_from(const Json& json);
 
 }  // namespace reel::apps

@@ -105,7 +105,8 @@ int run_program(const Program& program, std::span<const std::string> arguments, 
 }
 
 int run_program(const Program& program, int argc, const char* const* argv) {
-  signal(SIGPIPE, SIG_IGN);  // a reader that went away then shows as a failed write
+  signal(SIGPIPE, SIG_IGN);  // a reader that went away then shows as a failed write,
+  signal(SIGXFSZ, SIG_IGN);  // and so does a limit on the size of files
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   return run_program(program, arguments, std::cout, std::cerr);
 }

@@ -65,7 +65,7 @@ MetricsFile::MetricsFile(fs::path path, std::vector<std::string> columns, std::o
   if (!file_) fail("cannot write ", path_.string(), ": ", std::strerror(errno));
 }
 
-void MetricsFile::write(int64_t step, std::initializer_list<std::pair<std::string_view, double>> values) {
+void MetricsFile::write(int64_t step, std::span<const std::pair<std::string_view, double>> values) {
   std::vector<std::string> cells(columns_.size());
   for (const auto& [name, value] : values) {
     auto column = std::find(columns_.begin(), columns_.end(), name);

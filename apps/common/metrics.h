@@ -6,6 +6,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,10 @@ class MetricsFile {
 
   /// Appends a row, flushed at once. A column that is not named stays empty. Throws at a name that is no column, and
   /// where the row cannot be written.
-  void write(int64_t step, std::initializer_list<std::pair<std::string_view, double>> values);
+  void write(int64_t step, std::span<const std::pair<std::string_view, double>> values);
+  void write(int64_t step, std::initializer_list<std::pair<std::string_view, double>> values) {
+    write(step, std::span(values.begin(), values.size()));
+  }
 
  private:
   std::filesystem::path path_;

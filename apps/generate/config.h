@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/common/options.h"
+#include "apps/common/training_options.h"
 
 namespace reel::apps {
 
@@ -24,35 +24,15 @@ struct GenerateConfig {
   std::int64_t order = 6;
   double dropout = 0;
 
-  // training
+  // training and output
   std::int64_t num_batches = 1'000'000;
-  std::int64_t batch_size = 32;
-  std::int64_t accumulate = 1;
-  std::string optimizer = "adam";
-  double learn_rate = 1e-4;
-  double beta2 = 0.999;
-  double weight_decay = 0;
-  std::string schedule = "constant";
-  std::int64_t lr_warmup = 5000;
-  double min_lr = 0;
-  double gradient_clipping = 1;
-  std::int64_t seed = 1;
-
-  // output
-  std::string out = "runs/generate";
-  std::string tb_dir;  // empty for `out`
-  bool resume = false;
   std::int64_t test_every = 1500;
   std::int64_t sample_length = 600;
-  std::int64_t threads = 0;  // 0 for one a core
+  TrainingConfig training{.out = "runs/generate"};
 
   bool counts() const { return model == "ngram"; }  // instead of learning by gradients
 };
 
 void declare_train(Options& options, GenerateConfig& config);
-
-/// Adds --threads and, to be called when options are parsed, obeys it.
-void add_threads(Options& options, std::int64_t& threads);
-void use_threads(std::int64_t threads);
 
 }  // namespace reel::apps

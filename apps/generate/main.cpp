@@ -4,6 +4,7 @@
 
 #include "apps/common/command.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/training_options.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/model.h"
 #include "apps/generate/score.h"

@@ -41,8 +41,6 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& c, std::int6
                                                                      .dropout = c.dropout});
 }
 
-std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.safetensors"; }
-
 TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::path& path) {
   try {
     TrainedModel trained;

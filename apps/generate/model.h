@@ -23,8 +23,6 @@ struct TrainedModel {
   std::unique_ptr<nn::LanguageModel> model;
 };
 
-std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
-
 /// From a checkpoint, or throws, naming `path`.
 TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::path& path);
 /// From the checkpoint in a folder that train wrote.

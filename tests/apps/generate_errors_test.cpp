@@ -241,7 +241,7 @@ TEST_CASE("a model too large for this machine is an error", "[generate]") {
     const Outcome outcome =
         here.shell(limit + "$generate train --data text.txt --sample-length 0 --threads 1 --out run " + options);
     CHECK(outcome.status == 1);
-    CHECK(outcome.last_line_of_err() == "generate train: out of memory; a smaller model, batch or context needs less");
+    CHECK(outcome.last_line_of_err().starts_with("generate train: out of memory"));
     if (sanitized) break;  // the others need the limit, which a sanitizer does not live with
   }
   CHECK_FALSE(fs::exists(here / "run/checkpoint.safetensors"));

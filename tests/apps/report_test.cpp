@@ -14,7 +14,7 @@ namespace {
 
 /// What a text may do to a page.
 const std::string hostile =
-    std::string("</pre></title><script>alert('\"1\"')</script>&lt;\x01\x1b\x7f\xFF\xC2\x85\0", 66);
+    std::string("</pre></title><script>alert('\"1\"')</script>&lt;\x01\x1b\x7f\xFF\xC2\x85") + '\0';
 
 std::vector<Point> line(int count) {
   std::vector<Point> points;

@@ -1,50 +1,24 @@
 #include "data/file.h"
 
-#include <chrono>
 #include <fstream>
 
 #include "autograd/error.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
-using namespace reel::data;
+using reel::data::read_text;  // read_file stays qualified: the tests have one of their own
 using namespace std::string_literals;
 namespace fs = std::filesystem;
-
-namespace {
-
-/// A folder that goes away with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    path_ = fs::temp_directory_path() / ("reel_file_test_" + std::to_string(now));
-    fs::create_directory(path_);
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-  fs::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
-
-}  // namespace
 
 TEST_CASE("read_file gives the bytes as they are") {
   TemporaryFolder folder;
   for (std::size_t size : {1u, 65535u, 65536u, 65537u, 200000u}) {
     std::string bytes;
     for (std::size_t i = 0; i < size; ++i) bytes += static_cast<char>(i * i % 251);
-    CHECK(read_file(folder.write("bytes", bytes)) == bytes);
+    CHECK(reel::data::read_file(folder.write("bytes", bytes)) == bytes);
   }
   std::string odd = "\xEF\xBB\xBF\r\n\0\x1A\xFF"s;
-  CHECK(read_file(folder.write("odd", odd)) == odd);
+  CHECK(reel::data::read_file(folder.write("odd", odd)) == odd);
 }
 
 TEST_CASE("read_text drops the byte-order mark at the start alone") {
@@ -70,7 +44,7 @@ TEST_CASE("read_text says where a file is not UTF-8, counted in the file as it l
 
 TEST_CASE("what cannot be read is refused in one line that names the file") {
   TemporaryFolder folder;
-  for (auto read : {read_file, read_text}) {
+  for (auto read : {reel::data::read_file, read_text}) {
     fs::path missing = folder.path() / "missing.txt";
     CHECK_THROWS_WITH(read(missing), missing.string() + ": there is no such file");
     CHECK_THROWS_WITH(read(folder.write("a", "x") / "below"), ContainsSubstring("there is no such file"));
@@ -84,9 +58,11 @@ TEST_CASE("an unreadable file is refused with the system's reason") {
   TemporaryFolder folder;
   fs::path locked = folder.write("locked", "x");
   fs::permissions(locked, fs::perms::none);
-  if (!std::ifstream(locked)) CHECK_THROWS_WITH(read_file(locked), ContainsSubstring("locked: cannot be read: "));
+  if (!std::ifstream(locked))
+    CHECK_THROWS_WITH(reel::data::read_file(locked), ContainsSubstring("locked: cannot be read: "));
 
   // root may open anything; this one opens and then fails to read, on Linux, for everybody
   fs::path memory = "/proc/self/mem";
-  if (std::ifstream(memory)) CHECK_THROWS_WITH(read_file(memory), ContainsSubstring("mem: cannot be read: "));
+  if (std::ifstream(memory))
+    CHECK_THROWS_WITH(reel::data::read_file(memory), ContainsSubstring("mem: cannot be read: "));
 }

@@ -61,3 +61,18 @@ def write(name, tensors):
     text += b" " * (-len(text) % 8)
     (pathlib.Path(__file__).parent / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
     print(f"{name}: {len(tensors)} tensors, {8 + len(text) + len(data)} bytes")
+
+
+def read(path):
+    """The tensors of a safetensors file, by name."""
+    raw = path.read_bytes()
+    start = 8 + struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8:start])
+    header.pop("__metadata__", None)
+    kinds = {"F32": torch.float32, "F64": torch.float64}
+    result = {}
+    for key, entry in header.items():
+        first, last = entry["data_offsets"]
+        numbers = torch.frombuffer(bytearray(raw[start + first:start + last]), dtype=kinds[entry["dtype"]])
+        result[key] = numbers.reshape(entry["shape"])
+    return result

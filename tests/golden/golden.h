@@ -47,6 +47,12 @@ inline Tensor to(DType dtype, const Tensor& x) {
   return result;
 }
 
+/// What a case starts from: numbers, and ids.
+struct Given {
+  std::vector<Tensor> x;
+  std::vector<Ids> ids;
+};
+
 /// A golden file, which knows what of it has been looked at.
 class Golden {
  public:
@@ -81,6 +87,14 @@ class Golden {
     return result;
   }
 
+  /// The inputs of a case; those of numbers ask for gradients.
+  Given given(const std::string& name, DType dtype) {
+    Given result;
+    for (auto& [i, x] : group(name + ".input.", dtype)) result.x.push_back(x.requires_grad());
+    for (const auto& [i, index] : group(name + ".ids.", dtype)) result.ids.push_back(ids(name + ".ids." + i));
+    return result;
+  }
+
   void check(const std::string& name, const Tensor& actual, double tolerance) {
     INFO(name << " in " << actual.dtype());
     CHECK(difference(actual, get(name, DType::f64)) <= tolerance);
@@ -94,11 +108,6 @@ class Golden {
   std::set<std::string> unread_;
 };
 
-/// What a case of a function starts from.
-struct Given {
-  std::vector<Tensor> x;
-  std::vector<Ids> ids;
-};
 using Functions = std::map<std::string, std::function<Tensor(const Given&)>>;
 
 /// Compares every function's value, and its gradients where there are any, with the case of the same name in the file.
@@ -107,12 +116,7 @@ inline void check_functions(const std::string& file, const Functions& functions,
   for (const auto& [name, f] : functions) {
     INFO(name << " in " << dtype);
     REQUIRE(golden.has(name + ".output"));
-    Given given;
-    for (auto& [i, x] : golden.group(name + ".input.", dtype)) given.x.push_back(x.requires_grad());
-    for (const auto& [i, index] : golden.group(name + ".ids.", dtype)) {
-      given.ids.push_back(golden.ids(name + ".ids." + i));
-    }
-
+    const Given given = golden.given(name, dtype);
     Tape tape;
     const Tensor y = f(given);
     CHECK(y.dtype() == dtype);

@@ -12,14 +12,17 @@ import platform
 
 import torch
 
-from common import write
-from models import functions, layers, models
+from common import rng, write
+from layers import functions, layers
+from models import models
 from operations import operations
 from optimizers import optimizers
+from translators import translators
 
 print(f"Python {platform.python_version()}, PyTorch {torch.__version__}, {platform.machine()}")
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 torch.use_deterministic_algorithms(True)
-for make in operations, functions, layers, models, optimizers:
+for make in operations, functions, layers, models, translators, optimizers:
+    rng.seed(make.__name__)  # so that a new case changes its own file alone
     write(f"{make.__name__}.safetensors", make())

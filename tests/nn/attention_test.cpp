@@ -11,7 +11,7 @@ using namespace reel::tests;
 namespace {
 
 /// softmax(x xᵀ) x, one output at a time.
-Values naive_self_attention(const Tensor& x) {
+Tensor naive_self_attention(const Tensor& x) {
   const int64_t T = x.size(0), D = x.size(1);
   const Values values = x.to_vector();
   auto at = [&](int64_t t, int64_t d) { return values[static_cast<std::size_t>(t * D + d)]; };
@@ -31,22 +31,7 @@ Values naive_self_attention(const Tensor& x) {
       result.push_back(mean);
     }
   }
-  return result;
-}
-
-bool close(const Values& a, const Values& b, double margin = 1e-12) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(std::abs(a[i] - b[i]) <= margin)) return false;
-  }
-  return true;
-}
-
-/// Rows 2, 0, 3, 1 of the time axis of x (..., 4, D).
-Tensor shuffled(const Tensor& x) {
-  std::vector<Tensor> rows;
-  for (int64_t t : {2, 0, 3, 1}) rows.push_back(x.select(-2, t));
-  return stack(rows, -2);
+  return f64(x.shape(), result);
 }
 
 Tensor identity(int64_t n) { return triu(tril(ones({n, n}, DType::f64))); }
@@ -55,20 +40,21 @@ Tensor identity(int64_t n) { return triu(tril(ones({n, n}, DType::f64))); }
 
 TEST_CASE("attention: without parameters it agrees with a naive loop") {
   const Tensor x = normal({5, 3}, 1);
-  CHECK(close(basic_self_attention(x).to_vector(), naive_self_attention(x)));
+  CHECK(close(basic_self_attention(x), naive_self_attention(x)));
 
   const Tensor batch = normal({2, 5, 3}, 2);
   const Tensor y = basic_self_attention(batch);
   CHECK(y.shape() == Shape{2, 5, 3});
-  CHECK(close(y.select(0, 1).to_vector(), naive_self_attention(batch.select(0, 1))));
+  CHECK(close(y.select(0, 1), naive_self_attention(batch.select(0, 1))));
 }
 
 TEST_CASE("attention: rows of weights sum to 1, and hidden keys have none") {
   const Tensor queries = normal({4, 3}, 3), keys = normal({4, 3}, 4);
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    const Tensor weights = dot_product_attention(queries, keys, identity(4), mask, 1);
+    const Tensor weights = attention_weights(queries, keys, mask);
+    CHECK(close(dot_product_attention(queries, keys, identity(4), mask), weights));
     const Values values = weights.to_vector(), hidden = [&] {
-      const Ids ids = mask.hidden(4, 4);
+      const Ids ids = mask.hidden_in_time(4, 4);
       return Values(ids.values().begin(), ids.values().end());
     }();
     for (std::size_t i = 0; i < values.size(); ++i) CHECK((hidden[i] != 0 ? values[i] == 0 : values[i] > 0));
@@ -78,33 +64,32 @@ TEST_CASE("attention: rows of weights sum to 1, and hidden keys have none") {
 
 TEST_CASE("attention: more keys than queries, and values of another width") {
   const Tensor queries = normal({2, 3, 4}, 5), keys = normal({2, 5, 4}, 6), values = normal({2, 5, 6}, 7);
-  const Tensor y = dot_product_attention(queries, keys, values, Mask::causal(), 0.5);
+  const Tensor y = dot_product_attention(queries, keys, values, Mask::causal());
   CHECK(y.shape() == Shape{2, 3, 6});
   // The last query sees all keys.
-  const Tensor all = dot_product_attention(queries, keys, values, Mask::none(), 0.5);
-  CHECK(close(y.select(1, 2).to_vector(), all.select(1, 2).to_vector()));
-  CHECK_FALSE(close(y.select(1, 1).to_vector(), all.select(1, 1).to_vector()));
+  const Tensor all = dot_product_attention(queries, keys, values, Mask::none());
+  CHECK(close(y.select(1, 2), all.select(1, 2)));
+  CHECK_FALSE(close(y.select(1, 1), all.select(1, 1)));
 }
 
 TEST_CASE("attention: 1/sqrt(k) on the scores is its fourth root on queries and on keys") {
   const Tensor queries = normal({2, 4, 9}, 8), keys = normal({2, 4, 9}, 9), values = normal({2, 4, 9}, 10);
-  const double root = std::pow(9, -0.25);
-  const Tensor once = dot_product_attention(queries, keys, values, Mask::causal(), 1.0 / 3);
-  const Tensor twice = dot_product_attention(queries * root, keys * root, values, Mask::causal(), 1);
-  CHECK(close(once.to_vector(), twice.to_vector()));
+  const Tensor once = dot_product_attention(queries, keys, values, Mask::causal());
+  const Tensor twice = dot_product_attention(queries, keys, values, Mask::causal(), Scaling::queries_and_keys);
+  CHECK(close(once, twice));
 }
 
 TEST_CASE("attention: gradients of queries, keys and values under each mask") {
   const std::vector<Tensor> inputs{normal({2, 3, 2}, 11), normal({2, 3, 2}, 12), normal({2, 3, 4}, 13)};
   for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
-    auto attend = [&](const auto& x) { return dot_product_attention(x[0], x[1], x[2], mask, 0.7); };
+    auto attend = [&](const auto& x) { return dot_product_attention(x[0], x[1], x[2], mask); };
     CHECK(gradcheck(attend, inputs).problem == "");
   }
 }
 
 TEST_CASE("attention: who sees nothing yields zeros and moves nothing") {
   const std::vector<Tensor> inputs{normal({3, 2}, 14), normal({3, 2}, 15), normal({3, 2}, 16)};
-  auto attend = [](const std::vector<Tensor>& x) { return dot_product_attention(x[0], x[1], x[2], Mask::first(), 1); };
+  auto attend = [](const std::vector<Tensor>& x) { return dot_product_attention(x[0], x[1], x[2], Mask::first()); };
   CHECK(attend(inputs).select(0, 0).to_vector() == Values{0, 0});
 
   const auto of_first = gradients_of([&](const auto& x) { return attend(x).select(0, 0); }, inputs);
@@ -113,6 +98,55 @@ TEST_CASE("attention: who sees nothing yields zeros and moves nothing") {
   for (const Tensor& gradient : of_all) CHECK(all_finite(gradient));
   CHECK(of_all[0].select(0, 0).to_vector() == Values{0, 0});
   CHECK(of_all[2].select(0, 2).to_vector() == Values{0, 0});  // nobody sees the last value
+}
+
+TEST_CASE("attention: hidden keys are as good as absent, whatever they hold") {
+  const Tensor queries = normal({2, 3, 4}, 22), keys = normal({2, 5, 4}, 23), values = normal({2, 5, 2}, 24);
+  const Mask mask = Mask::padding(Ids({2, 5}, {0, 0, 0, 1, 1,  //
+                                               0, 1, 0, 1, 0}));
+  const Tensor y = dot_product_attention(queries, keys, values, mask);
+  auto without = [&](int64_t b, const std::vector<int64_t>& seen) {
+    return dot_product_attention(queries.select(0, b), rows(keys.select(0, b), 0, seen),
+                                 rows(values.select(0, b), 0, seen), Mask::none());
+  };
+  CHECK(close(y.select(0, 0), without(0, {0, 1, 2})));
+  CHECK(close(y.select(0, 1), without(1, {0, 2, 4})));
+
+  const Tensor changed_keys = clone(keys), changed_values = clone(values);
+  for (const auto& [b, s] : {std::pair{0, 3}, {0, 4}, {1, 1}, {1, 3}}) {
+    overwrite_row(changed_keys.select(0, b), s);
+    overwrite_row(changed_values.select(0, b), s);
+  }
+  CHECK(same_bits(dot_product_attention(queries, changed_keys, changed_values, mask), y));
+  CHECK_FALSE(same_bits(dot_product_attention(queries, changed_keys, changed_values, Mask::none()), y));
+}
+
+TEST_CASE("attention: gradients under padding, in time or not, and none to the padding") {
+  const Ids hidden({2, 3}, {0, 0, 1, 1, 0, 0});
+  const std::vector<Tensor> inputs{normal({2, 3, 2}, 25), normal({2, 3, 2}, 26), normal({2, 3, 4}, 27)};
+  for (const Mask& mask : {Mask::padding(hidden), Mask::padding(hidden) & Mask::causal()}) {
+    auto attend = [&](const auto& x) { return dot_product_attention(x[0], x[1], x[2], mask); };
+    CHECK(gradcheck(attend, inputs).problem == "");
+    const auto gradients = gradients_of([&](const auto& x) { return attend(x) * attend(x); }, inputs);
+    for (std::size_t i : {1u, 2u}) {  // keys and values
+      CHECK(sum(abs(gradients[i].select(0, 0).select(0, 2))).item() == 0);
+      CHECK(sum(abs(gradients[i].select(0, 1).select(0, 0))).item() == 0);
+      CHECK(sum(abs(gradients[i].select(0, 0).select(0, 0))).item() > 0);
+    }
+  }
+}
+
+TEST_CASE("attention: a text of nothing but padding yields zeros and zero gradients") {
+  const std::vector<Tensor> inputs{normal({2, 3, 2}, 28), normal({2, 3, 2}, 29), normal({2, 3, 2}, 30)};
+  auto attend = [](const std::vector<Tensor>& x) {
+    return dot_product_attention(x[0], x[1], x[2], Mask::padding(Ids({2, 3}, {1, 1, 1, 0, 0, 0})));
+  };
+  CHECK(attend(inputs).select(0, 0).to_vector() == Values(6, 0));
+  for (const Tensor& gradient : gradients_of([&](const auto& x) { return attend(x) * attend(x); }, inputs)) {
+    CHECK(gradient.select(0, 0).to_vector() == Values(6, 0));
+    CHECK(sum(abs(gradient.select(0, 1))).item() > 0);
+    CHECK(all_finite(gradient));
+  }
 }
 
 TEST_CASE("attention: one wide head with nothing to unify is single-head attention") {
@@ -127,9 +161,8 @@ TEST_CASE("attention: one wide head with nothing to unify is single-head attenti
   state.emplace_back("unifyheads.bias", zeros({3}, DType::f64));
   wide.load_state_dict(state);
   const Tensor x = normal({2, 4, 3}, 17);
-  CHECK(close(wide(x, Mask::causal()).to_vector(), single(x, Mask::causal()).to_vector()));
-  CHECK(close(single(x.select(0, 1), Mask::causal()).to_vector(),
-              single(x, Mask::causal()).select(0, 1).to_vector()));  // unbatched
+  CHECK(close(wide(x, Mask::causal()), single(x, Mask::causal())));
+  CHECK(close(single(x.select(0, 1), Mask::causal()), single(x, Mask::causal()).select(0, 1)));  // unbatched
 }
 
 TEST_CASE("attention: each wide head works on its own") {
@@ -140,20 +173,20 @@ TEST_CASE("attention: each wide head works on its own") {
   Tensor expected = wide.unifyheads.bias;
   for (int64_t h = 0; h < H; ++h) {
     auto head = [&](const Linear& all) { return linear(x, all.weight.slice(0, h * D, (h + 1) * D)); };
-    const Tensor attended = dot_product_attention(head(wide.toqueries), head(wide.tokeys), head(wide.tovalues),
-                                                  Mask::causal(), 1 / std::sqrt(3.0));
+    const Tensor attended =
+        dot_product_attention(head(wide.toqueries), head(wide.tokeys), head(wide.tovalues), Mask::causal());
     expected = expected + linear(attended, wide.unifyheads.weight.slice(1, h * D, (h + 1) * D));
   }
-  CHECK(close(wide(x, Mask::causal()).to_vector(), expected.to_vector()));
+  CHECK(close(wide(x, Mask::causal()), expected));
 }
 
 TEST_CASE("attention: without a mask, shuffling the input shuffles the output") {
   manual_seed(13);
   const WideAttention wide(3, 2, DType::f64);
   const Tensor x = normal({2, 4, 3}, 19);
-  CHECK(close(wide(shuffled(x), Mask::none()).to_vector(), shuffled(wide(x, Mask::none())).to_vector()));
-  CHECK_FALSE(
-      close(wide(shuffled(x), Mask::causal()).to_vector(), shuffled(wide(x, Mask::causal())).to_vector(), 1e-3));
+  const std::vector<int64_t> order{2, 0, 3, 1};
+  CHECK(close(wide(rows(x, 1, order), Mask::none()), rows(wide(x, Mask::none()), 1, order)));
+  CHECK_FALSE(close(wide(rows(x, 1, order), Mask::causal()), rows(wide(x, Mask::causal()), 1, order), 1e-3));
 }
 
 TEST_CASE("attention: under a causal mask the future changes no bit") {
@@ -175,4 +208,8 @@ TEST_CASE("attention: gradients of the modules' parameters") {
   const WideAttention wide(2, 2, DType::f64);
   CHECK(check_parameters(wide, [&] { return wide(x, Mask::first()); }).problem == "");
   CHECK(gradcheck([&](const auto& in) { return wide(in[0], Mask::none()); }, {x}).problem == "");
+}
+
+TEST_CASE("attention: there is no attention without heads") {
+  CHECK_THROWS_WITH(WideAttention(4, 0), ContainsSubstring("WideAttention: 0 heads; need at least 1"));
 }

@@ -4,14 +4,11 @@
 
 #include <memory>
 
-#include "autograd/kernels/parallel.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
 #include "nn/markov_model.h"
 #include "nn/naive_transformer.h"
-#include "optim/clip.h"
-#include "optim/optimizer.h"
-#include "tests/nn/parameters.h"
+#include "tests/nn/training.h"
 
 using namespace reel;
 using namespace reel::nn;
@@ -59,25 +56,7 @@ Batch random_texts(int64_t B, int64_t T, int64_t vocabulary) {
   return batch;
 }
 
-double train_step(const LanguageModel& model, optim::Optimizer& optimizer, const Batch& batch) {
-  Tape tape;
-  const Tensor loss = nll_loss(model(batch.tokens), batch.next);
-  tape.backward(loss);
-  optim::clip_grad_norm(model.parameters(), 1);
-  optimizer.step();
-  optimizer.zero_grad();
-  return loss.item();
-}
-
-/// Sets the number of threads back at the end.
-class ThreadCount {
- public:
-  ThreadCount() : before_(kernels::threads()) {}
-  ~ThreadCount() { kernels::set_threads(before_); }
-
- private:
-  int before_;
-};
+Tensor loss_of(const LanguageModel& model, const Batch& batch) { return nll_loss(model(batch.tokens), batch.next); }
 
 }  // namespace
 
@@ -122,30 +101,19 @@ TEST_CASE("language models: refuse what they cannot read") {
 
 TEST_CASE("language models: every parameter gets a gradient") {
   manual_seed(33);
+  const Batch batch = random_texts(4, 6, 7);
   for (const auto& [name, model] : neural_models({7, 6, 8})) {
-    const Batch batch = random_texts(4, 6, 7);
-    Tape tape;
-    tape.backward(nll_loss((*model)(batch.tokens), batch.next));
-    for (const auto& [parameter, value] : model->state_dict()) {
-      INFO(name << " " << parameter);
-      REQUIRE(value.grad().defined());
-      CHECK(all_finite(value.grad()));
-      CHECK(sum(abs(value.grad())).item() > 0);
-    }
+    INFO(name);
+    check_every_parameter_gets_a_gradient(*model, [&, &f = *model] { return loss_of(f, batch); });
   }
 }
 
 TEST_CASE("language models: drop in training only") {
   manual_seed(34);
+  const Ids tokens = random_ids({2, 6}, 7, 6);
   for (const auto& [name, model] : neural_models({7, 6, 8, 0.3})) {
     INFO(name);
-    const Ids tokens = random_ids({2, 6}, 7, 6);
-    CHECK_FALSE(same_bits((*model)(tokens), (*model)(tokens)));
-    model->eval();
-    const Tensor y = (*model)(tokens);
-    CHECK(same_bits((*model)(tokens), y));
-    model->train();
-    CHECK_FALSE(same_bits((*model)(tokens), y));
+    check_drops_in_training_only(*model, [&, &f = *model] { return f(tokens); });
   }
 }
 
@@ -154,34 +122,18 @@ TEST_CASE("language models: learn random texts by heart") {
   const Batch batch = random_texts(32, 8, 32);
   for (const auto& [name, model] : neural_models({32, 8, 32})) {
     INFO(name);
-    optim::Adam optimizer({{model->parameters()}}, {.learn_rate = 1e-2});
-    const double first = train_step(*model, optimizer, batch);
-    CHECK(first > 3);  // log 32 = 3.47
-    double last = first;
-    for (int step = 1; step < 150 && last > 0.05; ++step) last = train_step(*model, optimizer, batch);
-    CHECK(last <= 0.05);
+    CHECK(loss_of(*model, batch).item() > 3);  // log 32 = 3.47
+    CHECK(learn(
+              *model, [&, &f = *model] { return loss_of(f, batch); }, 150) <= 0.05);
   }
 }
 
 TEST_CASE("language models: train to the same bits on any number of threads") {
-  const ThreadCount restore;
   const Batch batch = random_texts(8, 32, 600);
-  std::vector<StateDict> states;
-  std::vector<Values> losses;
-  for (int threads = 1; threads <= 3; ++threads) {
-    kernels::set_threads(threads);
-    manual_seed(2);
-    losses.emplace_back();
-    states.emplace_back();
-    for (const auto& [name, model] : neural_models({600, 32, 64, 0.1})) {
-      optim::AdamW optimizer({{model->parameters(), 0.1}});
-      for (int step = 0; step < 5; ++step) losses.back().push_back(train_step(*model, optimizer, batch));
-      for (const auto& [parameter, value] : model->state_dict()) states.back().emplace_back(parameter, value);
-    }
-    CHECK(losses.back() == losses.front());
-    CHECK(same_bits(states.back(), states.front()));
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto make = [&] { return std::move(neural_models({600, 32, 64, 0.1})[i].second); };
+    check_same_bits_on_any_number_of_threads(make, [&](const LanguageModel& model) { return loss_of(model, batch); });
   }
-  CHECK(losses[0][4] < losses[0][0]);
 }
 
 TEST_CASE("language models: memory does not grow over steps") {
@@ -189,13 +141,6 @@ TEST_CASE("language models: memory does not grow over steps") {
   const Batch batch = random_texts(4, 8, 7);
   for (const auto& [name, model] : neural_models({7, 8, 8, 0.1})) {
     INFO(name);
-    optim::Adam optimizer({{model->parameters()}});
-    for (int step = 0; step < 2; ++step) train_step(*model, optimizer, batch);
-    const MemoryStats before = memory_stats();
-    for (int step = 0; step < 20; ++step) train_step(*model, optimizer, batch);
-    const MemoryStats after = memory_stats();
-    CHECK(after.current == before.current);
-    CHECK(after.reserved == before.reserved);
-    CHECK(after.system_allocations == before.system_allocations);
+    check_memory_does_not_grow(*model, [&, &f = *model] { return loss_of(f, batch); });
   }
 }

@@ -59,6 +59,40 @@ TEST_CASE("linear: gradients") {
   CHECK(check_parameters(layer, [&] { return layer(x); }).problem == "");
 }
 
+TEST_CASE("linear: over a weight that another layer has") {
+  manual_seed(42);
+  const Embedding table(5, 3, DType::f64);
+  const Linear layer(table.weight);
+  CHECK(names(layer) == std::vector<std::string>{"weight"});
+  CHECK(layer.weight.same(table.weight));
+  const Tensor x = normal({2, 3}, 8);
+  CHECK(same_bits(layer(x), linear(x, table.weight)));
+  {
+    Tape tape;
+    tape.backward(sum(layer(x) * layer(table(Ids({4, 0})))));
+  }
+  CHECK(table.weight.grad().same(layer.weight.grad()));
+}
+
+TEST_CASE("glorot: matrices and kernels by what they read and write, vectors as they were") {
+  manual_seed(43);
+  const Linear layer(200, 100);
+  const Values bias = layer.bias.to_vector();
+  glorot_uniform(layer);
+  check_uniform(layer.weight.to_vector(), std::sqrt(6.0 / 300));
+  CHECK(layer.bias.to_vector() == bias);
+
+  const Conv1d kernel(20, 30, 4);
+  glorot_uniform(kernel);
+  check_uniform(kernel.weight.to_vector(), std::sqrt(6.0 / (4 * 50)));
+
+  glorot_uniform(Embedding(0, 3));  // nothing to fill
+
+  const Embedding frozen(ones({4, 3}));
+  glorot_uniform(frozen);
+  CHECK(frozen.weight.to_vector() == Values(12, 1));
+}
+
 TEST_CASE("embedding: shapes, names and a normal start") {
   manual_seed(2);
   const Embedding layer(200, 50);

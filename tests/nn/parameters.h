@@ -29,6 +29,27 @@ inline std::vector<std::string> names(const nn::Module& module) {
   return result;
 }
 
+/// Equal but for rounding: at most `margin` apart in every element.
+inline bool close(const Tensor& a, const Tensor& b, double margin = 1e-12) {
+  if (a.shape() != b.shape()) return false;
+  for (double difference : (a - b).to_vector()) {
+    if (!(std::abs(difference) <= margin)) return false;
+  }
+  return true;
+}
+
+/// The rows `order` of an axis of x, in this order.
+inline Tensor rows(const Tensor& x, int axis, const std::vector<int64_t>& order) {
+  std::vector<Tensor> picked;
+  for (int64_t index : order) picked.push_back(x.select(axis, index));
+  return stack(picked, axis);
+}
+
+/// Writes other numbers over row `row` of a table.
+inline void overwrite_row(const Tensor& table, int64_t row) {
+  copy(normal(table.select(0, row).shape(), 77, table.dtype()), table.select(0, row));
+}
+
 /// Copies of what the state holds now.
 inline NamedTensors snapshot(const NamedTensors& state) {
   NamedTensors result;

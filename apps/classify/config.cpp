@@ -1,0 +1,49 @@
+#include "apps/classify/config.h"
+
+namespace reel::apps {
+
+void declare_classify(Options& o, ClassifyConfig& c) {
+  o.section("Data");
+  o.add(&c.data, "data", 'D', "PATH",
+        "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
+        "it, small reviews from a grammar");
+  o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
+  o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
+  o.add_flag(&c.columns.header, "header", Options::no_letter,
+             "columns go by number, but the first row has their names");
+  o.add(&c.split, "split", Options::no_letter, "SHARE", "share of the training part that trains; the others validate",
+        more_than(0).and_less_than(1));
+  o.add_flag(&c.final_run, "final", 'f', "train on the whole training part, and score the test part once, at the end");
+  o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known, the most frequent ones",
+        at_least(5).and_at_most(1 << 24));
+  o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
+  o.add(&c.length, "max", 'M', "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
+  o.add_choice(&c.keep, "keep", Options::no_letter, {"start", "end"}, "which end of a longer text is read");
+
+  o.section("Model");
+  o.add_choice(&c.model, "model", Options::no_letter, {"ctransformer", "textclassification"},
+               "pooled by the mean or, with --max-pool, by the maximum; or textclassification, always by the mean");
+  o.add_flag(&c.max_pool, "max-pool", Options::no_letter, "pool by the maximum (ctransformer)");
+  o.add_flag(&c.mask_padding, "mask-padding", Options::no_letter,
+             "hide what pads shorter texts from attention and pooling; the published models do not");
+  o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
+  o.add(&c.heads, "heads", 'H', "N", "attention heads, each as wide as the embedding",
+        at_least(1).and_at_most(1 << 10));
+  o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));
+  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks; 0 for 4 times the embedding",
+        at_least(0).and_at_most(1 << 18));
+  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before");
+  o.add_choice(&c.activation, "activation", Options::no_letter, {"relu", "gelu"}, "of the feed-forward networks");
+  o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
+        at_least(0).and_less_than(1));
+
+  o.section("Training");
+  o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
+        at_least(1));
+  declare_training(o, c.training);
+
+  o.section("Output");
+  declare_output(o, c.training);
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,42 @@
+#pragma once
+// What can be chosen when a model is trained to classify.
+
+#include <cstdint>
+#include <string>
+
+#include "apps/common/training_options.h"
+#include "data/labelled_text.h"
+
+namespace reel::apps {
+
+struct ClassifyConfig {
+  // data
+  std::string data;  // empty for the built-in reviews
+  data::TableColumns columns;
+  double split = 0.9;
+  bool final_run = false;
+  std::int64_t vocabulary = 50'000;
+  std::int64_t minimum_count = 1;
+  std::int64_t length = 512;
+  std::string keep = "start";
+
+  // model
+  std::string model = "ctransformer";
+  bool max_pool = false;
+  bool mask_padding = false;
+  std::int64_t embedding = 128;
+  std::int64_t heads = 8;
+  std::int64_t depth = 6;
+  std::int64_t hidden = 0;
+  std::string norm = "post";
+  std::string activation = "relu";
+  double dropout = 0;
+
+  // training
+  std::int64_t epochs = 80;
+  TrainingConfig training{.batch_size = 4, .learn_rate = 1e-4, .lr_warmup = 10'000, .out = "runs/classify"};
+};
+
+void declare_classify(Options& options, ClassifyConfig& config);
+
+}  // namespace reel::apps

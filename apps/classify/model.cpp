@@ -1,0 +1,87 @@
+#include "apps/classify/model.h"
+
+#include <cstdio>
+
+#include "autograd/error.h"
+#include "data/batch_order.h"
+
+namespace reel::apps {
+
+std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::int64_t vocabulary,
+                                                std::int64_t classes) {
+  nn::ClassifierConfig config{
+      .vocabulary = vocabulary,
+      .classes = classes,
+      .length = c.length,
+      .embedding = c.embedding,
+      .heads = c.heads,
+      .depth = c.depth,
+      .pooling = c.max_pool ? nn::Pooling::max : nn::Pooling::mean,
+      .block = {.hidden = c.hidden,
+                .dropout = c.dropout,
+                .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
+                .activation = c.activation == "gelu" ? nn::Activation::gelu : nn::Activation::relu},
+  };
+  if (c.mask_padding) config.padding = data::pad_id;
+  if (c.model == "textclassification") return std::make_unique<nn::TextClassificationTransformer>(config);
+  return std::make_unique<nn::CTransformer>(config);
+}
+
+TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::filesystem::path& path) {
+  try {
+    TrainedClassifier trained;
+    Options options;
+    declare_classify(options, trained.config);
+    options.restore(options_from(note(checkpoint, "options")));
+    trained.tokenizer.emplace(note(checkpoint, "vocabulary").get<std::string>());
+    for (const Json& name : note(checkpoint, "classes").get<Json::Array>()) {
+      trained.classes.push_back(name.get<std::string>());
+    }
+    trained.model = make_classifier(trained.config, trained.tokenizer->vocabulary_size(),
+                                    static_cast<std::int64_t>(trained.classes.size()));
+    trained.model->load_state_dict(checkpoint.weights);
+    return trained;
+  } catch (const Error& error) {
+    fail(path.string(), " does not fit: ", error.what());
+  }
+}
+
+data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
+  data::Tokens tokens = tokenizer.encode(text, data::Unseen::replace);
+  if (tokens.empty()) tokens.push_back(data::unknown_id);  // nothing but separators, such as <br />
+  return data::cut_to(std::move(tokens), config.length, config.keep == "end" ? data::Cut::start : data::Cut::end);
+}
+
+EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
+                    const ClassifyConfig& config) {
+  EncodedTexts encoded;
+  for (const std::string& text : data.texts) encoded.tokens.push_back(encode(text, tokenizer, config));
+  encoded.labels = data.labels;
+  return encoded;
+}
+
+std::string to_string(const ClassifyScore& score) {
+  char line[128];
+  std::snprintf(line, sizeof line, "accuracy %.4f  loss %.4f nats  texts %lld", score.accuracy, score.loss,
+                static_cast<long long>(score.texts));
+  return line;
+}
+
+ClassifyScore evaluate(const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+                       std::int64_t batch_size) {
+  ClassifyScore score;
+  std::int64_t right = 0;
+  for (const data::Rows& rows : data::sequential_batches(static_cast<std::int64_t>(texts.tokens.size()), batch_size)) {
+    const Ids labels = data::pick(texts.labels, rows);
+    const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
+    score.loss += cross_entropy(predicted, labels).item() * static_cast<double>(rows.size());
+    const Ids guesses = argmax(predicted, -1);
+    for (std::size_t i = 0; i < rows.size(); ++i) right += guesses.values()[i] == labels.values()[i] ? 1 : 0;
+    score.texts += static_cast<std::int64_t>(rows.size());
+  }
+  score.loss /= static_cast<double>(score.texts);
+  score.accuracy = static_cast<double>(right) / static_cast<double>(score.texts);
+  return score;
+}
+
+}  // namespace reel::apps

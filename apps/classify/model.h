@@ -1,0 +1,52 @@
+#pragma once
+// The classifiers that `classify` can train, by name, their checkpoints, and how they are scored.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/classify/config.h"
+#include "apps/common/checkpoint.h"
+#include "data/padding.h"
+#include "data/word_tokenizer.h"
+#include "nn/classifier.h"
+
+namespace reel::apps {
+
+std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& config, std::int64_t vocabulary,
+                                                std::int64_t classes);
+
+/// A trained model, what its tokens and classes mean, and the options it was trained with.
+struct TrainedClassifier {
+  ClassifyConfig config;
+  std::optional<data::WordTokenizer> tokenizer;
+  std::vector<std::string> classes;
+  std::unique_ptr<nn::Classifier> model;
+};
+
+/// From a checkpoint, or throws, naming `path`.
+TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::filesystem::path& path);
+
+/// Texts as the model reads them.
+struct EncodedTexts {
+  std::vector<data::Tokens> tokens;
+  std::vector<std::int32_t> labels;
+};
+EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
+data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
+
+struct ClassifyScore {
+  double loss = 0;      // mean of -log p of the right class, in nats
+  double accuracy = 0;  // share of the texts whose most probable class is the right one
+  std::int64_t texts = 0;
+};
+
+/// "accuracy 0.8745  loss 0.3021 nats  texts 25000"
+std::string to_string(const ClassifyScore& score);
+
+/// `logits` says what a model makes of tokens (B, T). Throws if there are no texts.
+ClassifyScore evaluate(const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+                       std::int64_t batch_size);
+
+}  // namespace reel::apps

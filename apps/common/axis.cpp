@@ -1,0 +1,127 @@
+#include "apps/common/axis.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace reel::apps {
+
+namespace {
+
+std::string to_string(double value, std::chars_format format, int precision) {
+  std::array<char, 400> buffer;
+  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, precision).ptr;
+  return {buffer.data(), end};
+}
+
+int exponent_of(double value) { return static_cast<int>(std::floor(std::log10(value) + 1e-9)); }
+
+/// The step, 1, 2 or 5 times a power of ten, that cuts `range` into three to seven.
+double round_step(double range) {
+  const double power = std::pow(10, exponent_of(range / 5));
+  for (double factor : {1, 2, 5}) {
+    if (range / (factor * power) <= 7) return factor * power;
+  }
+  return 10 * power;
+}
+
+/// In what unit the numbers of an axis up to `largest` are written: its size, and the letters after the number.
+struct Unit {
+  double size;
+  std::string suffix;
+};
+Unit unit_for(double largest) {
+  if (largest >= 1e15 || largest < 1e-3) {
+    const int exponent = exponent_of(largest);
+    return {std::pow(10, exponent), "e" + std::to_string(exponent)};
+  }
+  if (largest >= 1e12) return {1e12, "T"};
+  if (largest >= 1e9) return {1e9, "G"};
+  if (largest >= 1e6) return {1e6, "M"};
+  if (largest >= 1e4) return {1e3, "k"};
+  return {1, ""};
+}
+
+}  // namespace
+
+std::string short_number(double value, int digits) {
+  std::string out = to_string(value, std::chars_format::general, digits);
+  const std::size_t e = out.find('e');
+  if (e == std::string::npos) return out;
+  // 1.5e-05 as 1.5e-5, 2e+07 as 2e7
+  std::size_t end = out.find_first_not_of("+0", e + 1);
+  if (out[e + 1] == '-') end = out.find_first_not_of('0', e + 2);
+  return out.substr(0, e + 1) + (out[e + 1] == '-' ? "-" : "") + out.substr(end);
+}
+
+Axis::Axis(double low, double high, Scale scale) : low_(low), high_(high), scale_(scale) {
+  const double largest = std::max(std::abs(low), std::abs(high));
+  if (high - low > 1e-5 * largest) return;  // of closer numbers, labels that differ are too long
+  if (scale_ == Scale::logarithmic) {
+    low_ /= 2;
+    high_ *= 2;
+  } else {
+    const double room = largest > 0 ? largest / 10 : 1;
+    low_ -= room;
+    high_ += room;
+  }
+}
+
+double Axis::place(double value) const {
+  const double place =
+      scale_ == Scale::linear ? (value - low_) / (high_ - low_) : std::log(value / low_) / std::log(high_ / low_);
+  return std::clamp(place, 0.0, 1.0);
+}
+
+std::vector<Tick> Axis::ticks(double least_step) const {
+  if (scale_ == Scale::linear) return linear_ticks(least_step);
+  std::vector<Tick> ticks = logarithmic_ticks();
+  return ticks.size() < 3 ? linear_ticks(least_step) : ticks;
+}
+
+std::vector<Tick> Axis::linear_ticks(double least_step) const {
+  const double step = std::max(round_step(high_ - low_), least_step);
+  const auto [size, suffix] = unit_for(std::max(std::abs(low_), std::abs(high_)));
+  const int decimals = std::max(0, -exponent_of(step / size));
+  std::vector<Tick> ticks;
+  const double slack = 1e-6;  // of a step, for a border that is itself a tick
+  for (double i = std::ceil(low_ / step - slack); i <= high_ / step + slack; ++i) {
+    const double value = i * step;
+    ticks.push_back(
+        {place(value), i == 0 ? "0" : to_string(value / size, std::chars_format::fixed, decimals) + suffix});
+  }
+  return ticks;
+}
+
+std::vector<Tick> Axis::logarithmic_ticks() const {
+  const double decades = std::log10(high_) - std::log10(low_);
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / 8)));  // of exponents
+  std::vector<double> factors{1};
+  if (decades < 4) factors = {1, 3};
+  if (decades < 2) factors = {1, 2, 5};
+  std::vector<Tick> ticks;
+  for (int exponent = exponent_of(low_); exponent <= exponent_of(high_); ++exponent) {
+    if (exponent % stride != 0) continue;
+    for (double factor : factors) {
+      const double value = factor * std::pow(10, exponent);
+      if (value >= low_ * (1 - 1e-9) && value <= high_ * (1 + 1e-9))
+        ticks.push_back({place(value), short_number(value, 4)});
+    }
+  }
+  return ticks;
+}
+
+bool is_near_zero(double low, double high) { return low >= 0 && low < high / 4; }
+
+Axis padded_axis(double low, double high, Scale scale) {
+  if (scale == Scale::logarithmic) {
+    const double room = std::pow(high / low, 0.05);
+    return {low / room, high * room, scale};
+  }
+  const double room = (high - low) * 0.05;
+  return {is_near_zero(low, high) ? 0 : low - room, high + room, scale};
+}
+
+}  // namespace reel::apps

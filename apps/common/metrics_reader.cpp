@@ -1,0 +1,59 @@
+#include "apps/common/metrics_reader.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "autograd/error.h"
+
+namespace reel::apps {
+
+namespace {
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (std::size_t comma; (comma = line.find(',')) != std::string_view::npos; line.remove_prefix(comma + 1)) {
+    cells.push_back(line.substr(0, comma));
+  }
+  cells.push_back(line);
+  return cells;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<Point>> read_metrics(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("cannot read ", path.string(), ": ", std::strerror(errno));
+  std::string line;
+  std::getline(file, line);
+  const std::string header = line;
+  const std::vector<std::string_view> names = cells_of(header);
+
+  std::vector<std::vector<Point>> curves(names.size());
+  for (std::int64_t number = 2; std::getline(file, line) && !file.eof(); ++number) {
+    const std::vector<std::string_view> cells = cells_of(line);
+    auto parse = [&](std::string_view cell) {
+      double value = 0;
+      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+      if (error != std::errc() || end != cell.data() + cell.size()) {
+        fail(path.string(), ", line ", number, ": not a number: \"", cell, "\"");
+      }
+      return value;
+    };
+    if (cells.size() != names.size()) {
+      fail(path.string(), ", line ", number, ": ", cells.size(), " cells; the header has ", names.size());
+    }
+    const double x = parse(cells[0]);
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      if (!cells[i].empty()) curves[i].push_back({x, parse(cells[i])});
+    }
+  }
+
+  std::map<std::string, std::vector<Point>> out;
+  for (std::size_t i = 1; i < names.size(); ++i) out.emplace(names[i], std::move(curves[i]));
+  return out;
+}
+
+}  // namespace reel::apps

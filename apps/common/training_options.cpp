@@ -1,0 +1,94 @@
+#include "apps/common/training_options.h"
+
+#include <random>
+
+#include "autograd/error.h"
+#include "autograd/kernels/parallel.h"
+
+namespace reel::apps {
+
+std::int64_t TrainingConfig::warmup_steps() const {
+  const std::int64_t examples = examples_per_step();
+  return lr_warmup / examples + (lr_warmup % examples > 0 ? 1 : 0);
+}
+
+void declare_training(Options& o, TrainingConfig& c) {
+  o.add(&c.batch_size, "batch-size", 'b', "N", "examples in a batch", at_least(1).and_at_most(1 << 20));
+  o.add(&c.accumulate, "accumulate", Options::no_letter, "N", "batches whose gradients are averaged for one step",
+        at_least(1).and_at_most(1 << 20));
+  o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
+               "how gradients change the weights; sgd has a momentum of 0.9");
+  o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
+  o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
+        at_least(0).and_less_than(1));
+  o.add(&c.weight_decay, "weight-decay", Options::no_letter, "RATE",
+        "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
+  o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "invsqrt"},
+               "the learning rate after the warm-up: the same, half a cosine down to --min-lr, or falling with the "
+               "root of the step");
+  o.add(&c.lr_warmup, "lr-warmup", Options::no_letter, "N", "examples seen until the learning rate is reached",
+        at_least(0));
+  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where the cosine ends", at_least(0));
+  o.add(&c.gradient_clipping, "gradient-clipping", Options::no_letter, "NORM",
+        "largest norm of all gradients together; they are scaled down to it", more_than(0));
+  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed");
+}
+
+void declare_output(Options& o, TrainingConfig& c) {
+  o.add(&c.out, "out", 'o', "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
+  o.add(&c.tb_dir, "tb_dir", 'T', "DIR", "folder for TensorBoard's event files; without it, that of --out");
+  o.add_flag(&c.resume, "resume", Options::no_letter,
+             "go on with the run in --out, with its options except for those given anew");
+  add_threads(o, c.threads);
+}
+
+void add_threads(Options& options, std::int64_t& threads) {
+  options.add(&threads, "threads", Options::no_letter, "N",
+              "threads; 0 for one a core. The numbers do not depend on it", at_least(0).and_at_most(1024));
+}
+
+void use_threads(std::int64_t threads) {
+  if (threads > 0) kernels::set_threads(static_cast<int>(threads));
+}
+
+void check_schedule(const TrainingConfig& c, std::int64_t steps) {
+  if (c.schedule != "cosine") return;
+  if (c.min_lr > c.learn_rate) {
+    throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learn_rate));
+  }
+  if (c.warmup_steps() >= steps) {
+    throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", c.warmup_steps(), " steps of the run's ",
+                          steps, "; the cosine needs some that are left"));
+  }
+}
+
+optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {
+  const std::int64_t warmup = c.warmup_steps();
+  optim::Schedule schedule = optim::constant(c.learn_rate);
+  if (c.schedule == "cosine") schedule = optim::cosine(c.learn_rate, c.min_lr, steps - warmup);
+  if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learn_rate, warmup);
+  return optim::warmup(warmup, schedule);
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const nn::Module& model) {
+  const auto groups = optim::decay_matrices_only(model.parameters(), c.weight_decay);
+  const optim::AdamOptions adam{.learn_rate = c.learn_rate, .beta2 = c.beta2};
+  if (c.optimizer == "sgd") {
+    return std::make_unique<optim::SGD>(groups, optim::SGD::Options{.learn_rate = c.learn_rate, .momentum = 0.9});
+  }
+  if (c.optimizer == "adamw") return std::make_unique<optim::AdamW>(groups, adam);
+  return std::make_unique<optim::Adam>(groups, adam);
+}
+
+Generator random_stream(std::int64_t seed, Stream stream) {
+  Generator generator;
+  generator.set_state({static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(stream) << 56});
+  return generator;
+}
+
+void start_random(TrainingConfig& config) {
+  if (config.seed < 0) config.seed = std::random_device{}();
+  default_generator() = random_stream(config.seed, Stream::weights_and_dropout);
+}
+
+}  // namespace reel::apps

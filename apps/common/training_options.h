@@ -1,0 +1,58 @@
+#pragma once
+// The options of a training run that are the same whatever is trained: how it learns, and where its results go.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "apps/common/options.h"
+#include "autograd/random.h"
+#include "nn/module.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace reel::apps {
+
+struct TrainingConfig {
+  std::int64_t batch_size = 32;
+  std::int64_t accumulate = 1;
+  std::string optimizer = "adam";
+  double learn_rate = 1e-4;
+  double beta2 = 0.999;
+  double weight_decay = 0;
+  std::string schedule = "constant";
+  std::int64_t lr_warmup = 5000;
+  double min_lr = 0;
+  double gradient_clipping = 1;
+  std::int64_t seed = 1;
+
+  std::string out{};
+  std::string tb_dir{};  // empty for `out`
+  bool resume = false;
+  std::int64_t threads = 0;  // 0 for one a core
+
+  std::int64_t examples_per_step() const { return batch_size * accumulate; }
+  /// Whole steps of --lr-warmup, which counts examples.
+  std::int64_t warmup_steps() const;
+};
+
+/// Declares the options of a step, and then those of the output, each group under the section that is open.
+void declare_training(Options& options, TrainingConfig& config);
+void declare_output(Options& options, TrainingConfig& config);
+
+/// Adds --threads and, to be called when options are parsed, obeys it.
+void add_threads(Options& options, std::int64_t& threads);
+void use_threads(std::int64_t threads);
+
+/// Throws UsageError where each option is fine by itself, but the schedule is not.
+void check_schedule(const TrainingConfig& config, std::int64_t steps);
+optim::Schedule make_schedule(const TrainingConfig& config, std::int64_t steps);
+std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
+
+/// Random numbers of one purpose: far enough from the others of the same seed that they never meet.
+enum class Stream : std::uint64_t { weights_and_dropout, batches, samples };
+Generator random_stream(std::int64_t seed, Stream stream);
+/// config.seed, or a random one in its place if that is negative; starts weights and dropout from it.
+void start_random(TrainingConfig& config);
+
+}  // namespace reel::apps

@@ -1,0 +1,44 @@
+#include "apps/translate/config.h"
+
+namespace reel::apps {
+
+void declare_translate(Options& o, TranslateConfig& c) {
+  o.section("Data");
+  o.add(&c.data, "data", 'D', "DIR",
+        "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
+        "grammar, English to German");
+  o.add(&c.source, "source", Options::no_letter, "ENDING", "of the files to translate from");
+  o.add(&c.target, "target", Options::no_letter, "ENDING", "of the files to translate to");
+  o.add_flag(&c.final_run, "final", 'f', "score the test parts once, at the end");
+  o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known of each language, the most frequent ones",
+        at_least(5).and_at_most(1 << 24));
+  o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
+  o.add(&c.length, "max", 'M', "N", "most words of a sentence that are read", at_least(1).and_at_most(1 << 16));
+
+  o.section("Model");
+  o.add_choice(&c.model, "model", Options::no_letter, {"transformer", "rnn"},
+               "encoder and decoder of attention, or of one recurrent layer each");
+  o.add(&c.embedding, "embedding", 'E', "N", "width of the model", at_least(1).and_at_most(1 << 16));
+  o.add(&c.heads, "heads", 'H', "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10));
+  o.add(&c.depth, "depth", 'd', "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10));
+  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks",
+        at_least(1).and_at_most(1 << 18));
+  o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
+        at_least(0).and_less_than(1));
+  o.add_choice(&c.positions, "positions", Options::no_letter, {"sinusoidal", "learned"},
+               "what says where a word stands");
+  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before");
+  o.add_flag(&c.tie, "tie", Options::no_letter, "the projection shares its weights with the target's embedding");
+
+  o.section("Training");
+  o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
+        at_least(1));
+  o.add(&c.label_smoothing, "label-smoothing", Options::no_letter, "SHARE",
+        "share of the target that is spread over all words", at_least(0).and_less_than(1));
+  declare_training(o, c.training);
+
+  o.section("Output");
+  declare_output(o, c.training);
+}
+
+}  // namespace reel::apps

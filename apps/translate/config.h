@@ -1,0 +1,41 @@
+#pragma once
+// What can be chosen when a model is trained to translate.
+
+#include <cstdint>
+#include <string>
+
+#include "apps/common/training_options.h"
+
+namespace reel::apps {
+
+struct TranslateConfig {
+  // data
+  std::string data;  // empty for the built-in sentences
+  std::string source = "de";
+  std::string target = "en";
+  bool final_run = false;
+  std::int64_t vocabulary = 50'000;
+  std::int64_t minimum_count = 2;
+  std::int64_t length = 100;
+
+  // model
+  std::string model = "transformer";
+  std::int64_t embedding = 256;
+  std::int64_t heads = 8;
+  std::int64_t depth = 3;
+  std::int64_t hidden = 512;
+  double dropout = 0.1;
+  std::string positions = "sinusoidal";
+  std::string norm = "post";
+  bool tie = false;
+
+  // training
+  std::int64_t epochs = 10;
+  double label_smoothing = 0;
+  TrainingConfig training{
+      .batch_size = 128, .learn_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
+};
+
+void declare_translate(Options& options, TranslateConfig& config);
+
+}  // namespace reel::apps

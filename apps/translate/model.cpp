@@ -1,0 +1,175 @@
+#include "apps/translate/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "data/batch_order.h"
+#include "nn/recurrent_translator.h"
+#include "nn/transformer.h"
+
+namespace reel::apps {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+/// Places of the pairs in batches of about equal length.
+std::vector<data::Rows> batches_by_length(const EncodedPairs& pairs, std::int64_t batch_size) {
+  data::Rows order(pairs.sources.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return pairs.sources[static_cast<std::size_t>(a)].size() < pairs.sources[static_cast<std::size_t>(b)].size();
+  });
+  std::vector<data::Rows> batches;
+  for (const data::Rows& places : data::sequential_batches(static_cast<std::int64_t>(order.size()), batch_size)) {
+    batches.emplace_back();
+    for (std::int64_t place : places) batches.back().push_back(order[static_cast<std::size_t>(place)]);
+  }
+  return batches;
+}
+
+}  // namespace
+
+std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, std::int64_t source_vocabulary,
+                                                std::int64_t target_vocabulary) {
+  if (c.model == "rnn") {
+    return std::make_unique<nn::RecurrentTranslator>(
+        nn::RecurrentTranslator::Config{.source_vocabulary = source_vocabulary,
+                                        .target_vocabulary = target_vocabulary,
+                                        .width = c.embedding,
+                                        .dropout = c.dropout,
+                                        .padding = data::pad_id});
+  }
+  return std::make_unique<nn::Transformer>(
+      nn::Transformer::Config{.source_vocabulary = source_vocabulary,
+                              .target_vocabulary = target_vocabulary,
+                              .length = c.length + 2,  // <start> and <end>
+                              .width = c.embedding,
+                              .heads = c.heads,
+                              .hidden = c.hidden,
+                              .depth = c.depth,
+                              .dropout = c.dropout,
+                              .padding = data::pad_id,
+                              .positions = c.positions == "learned" ? nn::Transformer::Positions::learned
+                                                                    : nn::Transformer::Positions::sinusoidal,
+                              .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
+                              .tie_projection = c.tie});
+}
+
+TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::filesystem::path& path) {
+  try {
+    TrainedTranslator trained;
+    Options options;
+    declare_translate(options, trained.config);
+    options.restore(options_from(note(checkpoint, "options")));
+    trained.source.emplace(note(checkpoint, "source vocabulary").get<std::string>());
+    trained.target.emplace(note(checkpoint, "target vocabulary").get<std::string>());
+    trained.model =
+        make_translator(trained.config, trained.source->vocabulary_size(), trained.target->vocabulary_size());
+    trained.model->load_state_dict(checkpoint.weights);
+    return trained;
+  } catch (const Error& error) {
+    fail(path.string(), " does not fit: ", error.what());
+  }
+}
+
+data::Tokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
+  return data::enclosed(data::cut_to(tokenizer.encode(text, data::Unseen::replace), length, data::Cut::end));
+}
+
+EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
+                          const data::WordTokenizer& target, std::int64_t length) {
+  EncodedPairs pairs;
+  for (const std::string& sentence : text.sources) pairs.sources.push_back(encode_sentence(sentence, source, length));
+  for (const std::string& sentence : text.targets) pairs.targets.push_back(encode_sentence(sentence, target, length));
+  return pairs;
+}
+
+PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows) {
+  std::vector<data::Tokens> inputs, outputs;
+  data::Rows places;
+  for (std::int64_t row : rows) {
+    const data::Tokens& target = pairs.targets[static_cast<std::size_t>(row)];
+    inputs.emplace_back(target.begin(), target.end() - 1);
+    outputs.emplace_back(target.begin() + 1, target.end());
+    places.push_back(static_cast<std::int64_t>(places.size()));
+  }
+  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, data::pad(outputs, places).ids};
+}
+
+double TranslateScore::perplexity() const { return std::exp(loss); }
+
+std::string to_string(const TranslateScore& score) {
+  char line[128];
+  std::snprintf(line, sizeof line, "loss %.4f nats  perplexity %.3f  accuracy %.4f  tokens %lld", score.loss,
+                score.perplexity(), score.accuracy, static_cast<long long>(score.tokens));
+  return line;
+}
+
+TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
+  model.eval();
+  TranslateScore score;
+  std::int64_t right = 0;
+  for (const data::Rows& rows : batches_by_length(pairs, batch_size)) {
+    const PairBatch batch = make_batch(pairs, rows);
+    const Tensor logits = model(batch.sources, batch.inputs);  // (B, T, V)
+    const Ids guesses = argmax(logits, -1);
+    std::int64_t tokens = 0;
+    for (std::size_t i = 0; i < guesses.values().size(); ++i) {
+      const std::int32_t word = batch.outputs.values()[i];
+      if (word == data::pad_id) continue;
+      ++tokens;
+      right += guesses.values()[i] == word ? 1 : 0;
+    }
+    score.loss +=
+        cross_entropy(logits, batch.outputs, {.ignore_index = data::pad_id}).item() * static_cast<double>(tokens);
+    score.tokens += tokens;
+  }
+  score.loss /= static_cast<double>(score.tokens);
+  score.accuracy = static_cast<double>(right) / static_cast<double>(score.tokens);
+  model.train();
+  return score;
+}
+
+std::vector<std::string> translate_all(nn::Translator& model, const EncodedPairs& pairs,
+                                       const data::WordTokenizer& target, std::int64_t beam, double alpha,
+                                       std::int64_t longest) {
+  model.eval();
+  const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
+  std::vector<std::string> translations(pairs.sources.size());
+  for (const data::Rows& rows : batches_by_length(pairs, beam == 1 ? 64 : 1)) {
+    const Ids sources = data::pad(pairs.sources, rows).ids;
+    const auto found = beam == 1 ? greedy_search(model, sources, limits)
+                                 : std::vector<data::Tokens>{beam_search(model, sources, beam, alpha, limits)};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      translations[static_cast<std::size_t>(rows[i])] = target.decode(found[i]);
+    }
+  }
+  model.train();
+  return translations;
+}
+
+std::string bleu_line(const std::vector<std::string>& translations, const data::ParallelText& text,
+                      const data::WordTokenizer& target, std::int64_t beam) {
+  std::vector<std::string> references;
+  std::int64_t exact = 0;
+  for (std::size_t i = 0; i < translations.size(); ++i) {
+    references.push_back(joined(data::split_words(text.targets[i], target.rules())));
+    exact += translations[i] == references[i] ? 1 : 0;
+  }
+  char line[160];
+  std::snprintf(line, sizeof line, "BLEU %.2f (of words as split here, %s; %s)  exact %.4f  sentences %zu",
+                data::corpus_bleu(translations, references).score, target.rules().lower_case ? "lower case" : "cased",
+                beam == 1 ? "greedy" : ("beam " + std::to_string(beam)).c_str(),
+                static_cast<double>(exact) / static_cast<double>(translations.size()), translations.size());
+  return line;
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,74 @@
+#pragma once
+// The models that `translate` can train, by name, their checkpoints, and how they are scored.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/common/checkpoint.h"
+#include "apps/translate/config.h"
+#include "apps/translate/search.h"
+#include "data/bleu.h"
+#include "data/padding.h"
+#include "data/parallel_text.h"
+#include "data/word_tokenizer.h"
+#include "nn/translator.h"
+
+namespace reel::apps {
+
+std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& config, std::int64_t source_vocabulary,
+                                                std::int64_t target_vocabulary);
+
+/// A trained model, the words of both its languages, and the options it was trained with.
+struct TrainedTranslator {
+  TranslateConfig config;
+  std::optional<data::WordTokenizer> source, target;
+  std::unique_ptr<nn::Translator> model;
+};
+
+/// From a checkpoint, or throws, naming `path`.
+TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::filesystem::path& path);
+
+/// Sentence pairs as the model reads them: both sides between <start> and <end>, and cut to config.length words.
+struct EncodedPairs {
+  std::vector<data::Tokens> sources, targets;
+};
+data::Tokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
+EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
+                          const data::WordTokenizer& target, std::int64_t length);
+
+/// The pairs at `rows` as a batch: the decoder reads `inputs` and is to say `outputs`, one word later; padding where a
+/// sentence is shorter than the longest.
+struct PairBatch {
+  Ids sources, inputs, outputs;
+};
+PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
+
+struct TranslateScore {
+  double loss = 0;      // mean of -log p over real words and ends, in nats
+  double accuracy = 0;  // share of those that the model held most probable
+  std::int64_t tokens = 0;
+
+  double perplexity() const;
+};
+
+/// "loss 1.6512 nats  perplexity 5.213  accuracy 0.6712  tokens 14067"
+std::string to_string(const TranslateScore& score);
+
+/// With the right words so far given to the decoder. Throws if there are no pairs.
+TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
+
+/// The sources' translations as text: by greedy search with beam 1, else by beam search.
+std::vector<std::string> translate_all(nn::Translator& model, const EncodedPairs& pairs,
+                                       const data::WordTokenizer& target, std::int64_t beam, double alpha,
+                                       std::int64_t longest);
+
+/// "BLEU 36.21 (tokens as split here, lower case; greedy; 1000 sentences; exact 0.0210)". References are the target
+/// sides, split into words as the model's vocabulary is, unknown words included.
+std::string bleu_line(const std::vector<std::string>& translations, const data::ParallelText& text,
+                      const data::WordTokenizer& target, std::int64_t beam);
+
+}  // namespace reel::apps

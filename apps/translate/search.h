@@ -1,0 +1,30 @@
+#pragma once
+// From what a model says of the next token to a whole translation: greedy search, and beam search.
+//
+// Greedy search takes the most probable token at every step. Beam search keeps the `width` best beginnings instead, and
+// in the end takes the one with the best log p / lp, lp = ((5 + length) / 6)^alpha: without lp it would prefer short
+// ones. Wu et al.: "Google's neural machine translation system" (2016), section 7.
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/translator.h"
+
+namespace reel::apps {
+
+/// The tokens that frame a text, and how long a translation may get.
+struct SearchLimits {
+  std::int32_t start = 2;
+  std::int32_t end = 3;
+  std::int64_t longest = 100;
+};
+
+/// The translations, without start and end, of all texts of a batch: source (B, S).
+std::vector<std::vector<std::int32_t>> greedy_search(nn::Translator& model, const Ids& source,
+                                                     const SearchLimits& limits);
+
+/// The best translation of one text, source (1, S). Throws unless width > 0.
+std::vector<std::int32_t> beam_search(nn::Translator& model, const Ids& source, std::int64_t width, double alpha,
+                                      const SearchLimits& limits);
+
+}  // namespace reel::apps

@@ -1,0 +1,97 @@
+#include "data/batch_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "autograd/error.h"
+
+namespace reel::data {
+namespace {
+
+constexpr int64_t batches_in_a_bucket = 100;
+
+Rows all_rows(int64_t count) {
+  if (count <= 0) fail("batches: there are ", count, " examples; need one or more");
+  Rows rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+Rows shuffled_rows(int64_t count, Generator& generator) {
+  Rows rows = all_rows(count);
+  generator.shuffle(std::span(rows));
+  return rows;
+}
+
+int64_t checked_size(int64_t batch_size) {
+  if (batch_size <= 0) fail("batches: the batch size is ", batch_size, "; need batch size > 0");
+  return batch_size;
+}
+
+std::vector<Rows> cut(const Rows& rows, int64_t size) {
+  std::vector<Rows> batches;
+  for (auto at = rows.begin(); at != rows.end();) {
+    auto end = at + std::min(size, rows.end() - at);
+    batches.emplace_back(at, end);
+    at = end;
+  }
+  return batches;
+}
+
+}  // namespace
+
+std::vector<Rows> sequential_batches(int64_t count, int64_t batch_size) {
+  return cut(all_rows(count), checked_size(batch_size));
+}
+
+std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator) {
+  return cut(shuffled_rows(count, generator), checked_size(batch_size));
+}
+
+std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator) {
+  std::vector<Rows> batches;
+  // no more than there are: the product could overflow
+  int64_t bucket_size = std::min(checked_size(batch_size), std::ssize(lengths)) * batches_in_a_bucket;
+  for (Rows& bucket : cut(shuffled_rows(std::ssize(lengths), generator), bucket_size)) {
+    // examples of equal length stay in random order
+    std::stable_sort(bucket.begin(), bucket.end(), [&](int64_t a, int64_t b) {
+      return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+    });
+    for (Rows& batch : cut(bucket, batch_size)) batches.push_back(std::move(batch));
+  }
+  generator.shuffle(std::span(batches));
+  return batches;
+}
+
+TrainingOrder::TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, std::uint64_t seed)
+    : lengths_(std::move(lengths)), batch_size_(batch_size), kind_(kind), generator_(seed) {
+  begin_epoch();
+}
+
+void TrainingOrder::begin_epoch() {
+  state_.generator = generator_.state();
+  batches_ = kind_ == Kind::random ? random_batches(std::ssize(lengths_), batch_size_, generator_)
+                                   : bucketed_batches(lengths_, batch_size_, generator_);
+}
+
+const Rows& TrainingOrder::next() {
+  if (state_.batch == batches_per_epoch()) {
+    state_.batch = 0;
+    ++state_.epoch;
+    begin_epoch();
+  }
+  return batches_[static_cast<std::size_t>(state_.batch++)];
+}
+
+void TrainingOrder::set_state(const State& state) {
+  if (state.epoch < 0 || state.batch < 0 || state.batch > batches_per_epoch()) {
+    fail("TrainingOrder: batch ", state.batch, " of epoch ", state.epoch, " is no place in the data: an epoch has ",
+         batches_per_epoch(), " batches; go on with the examples and the batch size that the run began with");
+  }
+  state_ = state;
+  generator_.set_state(state.generator);
+  begin_epoch();
+}
+
+}  // namespace reel::data

@@ -1,0 +1,61 @@
+#pragma once
+// Which examples make up a batch, and in which order the batches come. An epoch takes every example once, whatever the
+// order; its last batch may be smaller.
+//
+// Bucketed batches join sequences of about the same length, so that little of a batch is padding: the examples are put
+// in random order, each 100 batches' worth of them is sorted by length, cut into batches, and at last all batches are
+// put in random order. So an epoch is still random, but for which examples are short together.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "autograd/random.h"
+#include "autograd/shape.h"
+
+namespace reel::data {
+
+using Rows = std::vector<int64_t>;  // places of examples
+
+/// 0 .. count - 1, cut into batches: to evaluate. These functions throw unless count and batch_size are above 0.
+std::vector<Rows> sequential_batches(int64_t count, int64_t batch_size);
+/// The same in random order, every order equally likely.
+std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator);
+/// Bucketed. An example's place in `lengths` is its place in the data; for pairs, use the sum of both lengths.
+std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator);
+
+/// Epoch after epoch, without end. All that a run must remember to go on is state().
+class TrainingOrder {
+ public:
+  struct State {
+    Generator::State generator;  // as it was before this epoch
+    int64_t epoch = 0;           // how many are complete
+    int64_t batch = 0;           // how many batches of this epoch have been taken
+    friend bool operator==(const State&, const State&) = default;
+  };
+  enum class Kind { random, bucketed };
+
+  /// Throws unless there are examples and batch_size > 0.
+  TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, std::uint64_t seed);
+
+  /// The next batch; after an epoch's last one, the first of the next epoch.
+  const Rows& next();
+
+  int64_t batches_per_epoch() const { return static_cast<int64_t>(batches_.size()); }
+  const State& state() const { return state_; }
+  /// Goes on as the order whose state() it was. Throws if that cannot have been one of the same examples and batch
+  /// size.
+  void set_state(const State& state);
+
+ private:
+  void begin_epoch();
+
+  std::vector<int64_t> lengths_;
+  int64_t batch_size_;
+  Kind kind_;
+  State state_;
+  Generator generator_;
+  std::vector<Rows> batches_;
+};
+
+}  // namespace reel::data

@@ -1,0 +1,20 @@
+#pragma once
+// What kind of character a character is, as far as cutting a text into words has to know.
+
+namespace reel::data {
+
+/// Unicode white space and the separators U+001C .. U+001F: what Python's str.split() splits at.
+bool is_space(char32_t character);
+
+enum class CharacterKind {
+  separator,    // white space, control and formatting characters
+  punctuation,  // and symbols
+  word          // letters, digits, combining marks, and what is not known to be anything else
+};
+
+/// From Unicode's general categories (version 14.0): Z and C separate, P and S are punctuation, L, M and N make words.
+/// Exact up to the Armenian block and for the common blocks of punctuation and symbols; of the punctuation of other
+/// scripts it knows what is frequent.
+CharacterKind kind_of(char32_t character);
+
+}  // namespace reel::data

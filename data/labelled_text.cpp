@@ -1,0 +1,169 @@
+#include "data/labelled_text.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "autograd/error.h"
+#include "data/file.h"
+#include "data/table.h"
+
+namespace reel::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string list;
+  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + item;
+  return list;
+}
+
+std::int32_t class_id(const std::vector<std::string>& classes, const std::string& label, const std::string& where) {
+  auto at = std::lower_bound(classes.begin(), classes.end(), label);
+  if (at == classes.end() || *at != label) {
+    fail(where, ": the label '", label, "' is not one of the classes: ", joined(classes));
+  }
+  return static_cast<std::int32_t>(at - classes.begin());
+}
+
+/// `classes` where some are given, otherwise those of `found`.
+std::vector<std::string> checked_classes(const std::vector<std::string>& classes, const std::set<std::string>& found,
+                                         const fs::path& source) {
+  if (!classes.empty()) return classes;
+  if (found.size() < 2) {
+    fail(source.string(), ": every example is of the class '", *found.begin(), "'; need two classes or more");
+  }
+  return {found.begin(), found.end()};
+}
+
+void check_text(std::string_view text, const std::string& where) {
+  if (text.find_first_not_of(" \t\n") == text.npos) fail(where, ": the text is empty");
+}
+
+std::string place(const fs::path& file, const TableRow& row) { return text(file.string(), ", line ", row.line); }
+
+bool is_number(const std::string& column) {
+  return !column.empty() && column.find_first_not_of("0123456789") == column.npos;
+}
+
+/// Where in a row `column` is, counted from 0.
+std::size_t column_index(const std::string& column, const fs::path& file, const TableRow& first_row) {
+  const std::vector<std::string>& names = first_row.columns;
+  if (!is_number(column)) {
+    auto at = std::find(names.begin(), names.end(), column);
+    if (at == names.end()) {
+      std::string shown = joined(names);
+      if (shown.size() > 60) shown = "other columns";
+      fail(place(file, first_row), ": no column is named '", column, "' here but ", shown,
+           "; name columns as the first line does, or by numbers from 1 on");
+    }
+    return static_cast<std::size_t>(at - names.begin());
+  }
+  std::size_t number = column.size() > 9 ? 0 : static_cast<std::size_t>(std::stoi(column));
+  if (number < 1 || number > names.size()) {
+    fail(place(file, first_row), ": there is no column ", column, "; the columns are 1 to ", names.size());
+  }
+  return number - 1;
+}
+
+/// The names in `folder` of what `accept` accepts, sorted, so that every run reads in the same order.
+template <class Accept>
+std::vector<std::string> sorted_names(const fs::path& folder, Accept accept) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (accept(entry)) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  LabelledText part{{}, {}, data.classes};
+  for (std::int32_t row : rows) {
+    part.texts.push_back(data.texts[static_cast<std::size_t>(row)]);
+    part.labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+  }
+  return part;
+}
+
+}  // namespace
+
+LabelledText read_labelled_table(const fs::path& file, const TableColumns& columns,
+                                 const std::vector<std::string>& classes) {
+  std::vector<TableRow> rows = read_table(file);
+  std::size_t label_at = column_index(columns.label, file, rows[0]);
+  std::size_t text_at = column_index(columns.text, file, rows[0]);
+  if (label_at == text_at) fail(file.string(), ": the label and the text are both column ", label_at + 1);
+  if (columns.header || !is_number(columns.label) || !is_number(columns.text)) rows.erase(rows.begin());
+  if (rows.empty()) fail(file.string(), ": has no rows but the one with the columns' names");
+
+  std::set<std::string> labels;
+  for (const TableRow& row : rows) {
+    if (row.columns[label_at].empty()) fail(place(file, row), ": the label is empty");
+    check_text(row.columns[text_at], place(file, row));
+    labels.insert(row.columns[label_at]);
+  }
+  LabelledText data{{}, {}, checked_classes(classes, labels, file)};
+  for (TableRow& row : rows) {
+    data.labels.push_back(class_id(data.classes, row.columns[label_at], place(file, row)));
+    data.texts.push_back(std::move(row.columns[text_at]));
+  }
+  return data;
+}
+
+LabelledText read_class_folders(const fs::path& folder, const std::vector<std::string>& classes) {
+  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder; need one with a folder a class");
+  std::vector<std::string> found = sorted_names(
+      folder, [](const auto& entry) { return entry.is_directory() && entry.path().filename() != "unsup"; });
+  if (found.empty()) fail(folder.string(), ": has no folders; need one a class, such as pos and neg");
+  LabelledText data{{}, {}, checked_classes(classes, {found.begin(), found.end()}, folder)};
+  for (const std::string& label : data.classes) {
+    if (!fs::is_directory(folder / label))
+      fail((folder / label).string(), ": there is no such folder; need one a class");
+  }
+  for (const std::string& label : found) {
+    std::int32_t id = class_id(data.classes, label, (folder / label).string());
+    std::vector<std::string> files =
+        sorted_names(folder / label, [](const auto& entry) { return entry.path().extension() == ".txt"; });
+    if (files.empty()) fail((folder / label).string(), ": the class is empty; need .txt files in its folder");
+    for (const std::string& file : files) {
+      data.texts.push_back(read_text(folder / label / file));
+      check_text(data.texts.back(), (folder / label / file).string());
+      data.labels.push_back(id);
+    }
+  }
+  return data;
+}
+
+LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns,
+                                const std::vector<std::string>& classes) {
+  if (!fs::is_directory(path)) return {read_labelled_table(path, columns, classes), std::nullopt};
+  auto read_both = [&](const std::string& ending, auto read) {
+    LabelledText train = read(path / ("train" + ending), classes);
+    LabelledText test = read(path / ("test" + ending), train.classes);
+    return LabelledData{std::move(train), std::move(test)};
+  };
+  if (fs::is_directory(path / "train")) return read_both("", read_class_folders);
+  for (const char* ending : {".tsv", ".csv"}) {
+    if (!fs::exists(path / (std::string("train") + ending))) continue;
+    return read_both(ending, [&](const fs::path& file, const std::vector<std::string>& known) {
+      return read_labelled_table(file, columns, known);
+    });
+  }
+  fail(path.string(), ": holds no labelled texts; need train/ and test/ with a folder a class in each, as in aclImdb, ",
+       "or train.tsv and test.tsv, or train.csv and test.csv");
+}
+
+Split<LabelledText> split(const LabelledText& data, double share, Generator& generator) {
+  std::vector<std::int32_t> rows(data.texts.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  generator.shuffle(std::span(rows));
+  auto [first, rest] = split(rows, share);
+  return {picked(data, std::move(first)), picked(data, std::move(rest))};
+}
+
+}  // namespace reel::data

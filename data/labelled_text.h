@@ -1,0 +1,64 @@
+#pragma once
+// Texts with a label each: what a classifier learns from.
+//
+// They are read from
+//
+//   a folder with train/ and test/, and in each a folder a class, and in those a .txt file a text: the layout of the
+//     Large Movie Review Dataset (Maas et al. 2011), aclImdb/train/pos/0_9.txt; its unlabelled train/unsup is left out
+//   a folder with train.tsv and test.tsv, or train.csv and test.csv
+//   a single .tsv or .csv file, which then is all for training
+//
+// in an order that depends on names alone. Labels are any strings; a class's id is its place among the sorted labels
+// of the training part, and every other label in another part is an error.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "autograd/random.h"
+#include "data/text_dataset.h"
+
+namespace reel::data {
+
+struct LabelledText {
+  std::vector<std::string> texts;
+  std::vector<std::int32_t> labels;  // of each text, 0 .. classes.size() - 1
+  std::vector<std::string> classes;  // sorted
+};
+
+/// Where a table (data/table.h) has what. A column is named by the first row or by its number, counted from 1. If both
+/// are numbers the first row is an example, unless `header` says otherwise.
+struct TableColumns {
+  std::string label = "label";
+  std::string text = "text";
+  bool header = false;
+};
+
+// The functions that read take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
+// there must be two at least. Each throws, naming file and line, for a label that is not among the classes and for a
+// text of white space alone.
+
+/// One file of a table. Throws also as read_table does, if a column is not there, and if a label is empty.
+LabelledText read_labelled_table(const std::filesystem::path& file, const TableColumns& columns = {},
+                                 const std::vector<std::string>& classes = {});
+
+/// A folder with one folder a class. Throws also if a class has no folder or no .txt file in it.
+LabelledText read_class_folders(const std::filesystem::path& folder, const std::vector<std::string>& classes = {});
+
+struct LabelledData {
+  LabelledText train;
+  std::optional<LabelledText> test;  // of the same classes; nothing where `path` is a file
+};
+
+/// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.
+LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {},
+                                const std::vector<std::string>& classes = {});
+
+/// floor(share * size) texts drawn at random, and the others, each part in the order of `data`; what is cut from the
+/// training part to validate. Throws unless 0 < share < 1.
+Split<LabelledText> split(const LabelledText& data, double share, Generator& generator);
+
+}  // namespace reel::data

@@ -1,0 +1,52 @@
+#pragma once
+// Token sequences of unequal length as one rectangle: shorter rows are filled at their end with <pad>.
+//
+//   [5 6 7]            5 6 7 0
+//   [8 9 4 5]   ->     8 9 4 5      lengths 3 4 1
+//   [6]                6 0 0 0
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "autograd/ids.h"
+#include "data/tokenizer.h"
+
+namespace reel::data {
+
+using Tokens = std::vector<std::int32_t>;
+
+/// The tokens of each text. Words that are not in the vocabulary are replaced.
+std::vector<Tokens> encode_all(const Tokenizer& tokenizer, std::span<const std::string> texts);
+
+/// How many tokens each sequence has; what bucketed batches go by.
+std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);
+
+/// Which end a sequence loses if it is too long. Reviews often say at their end what they think; sentences that are
+/// translated are better cut there.
+enum class Cut { end, start };
+
+/// At most `length` of the tokens. Throws unless length > 0.
+Tokens cut_to(Tokens tokens, int64_t length, Cut cut);
+
+/// <start> tokens <end>
+Tokens enclosed(std::span<const std::int32_t> tokens);
+
+struct PaddedIds {
+  Ids ids;      // (B, T)
+  Ids lengths;  // (B): how many tokens of each row are not padding
+};
+
+/// The sequences at the places `rows`, as wide as the longest of them, or `width` wide. Throws if a row is no place, if
+/// a sequence is empty or longer than `width`, or if there are no rows.
+PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows);
+PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows, int64_t width);
+
+/// The values at the places `rows`: the labels of a batch. (B). Throws if a row is no place.
+Ids pick(std::span<const std::int32_t> values, std::span<const int64_t> rows);
+
+/// What row `row` says, without its padding. Throws if there is no such row.
+std::string decode_row(const PaddedIds& batch, int64_t row, const Tokenizer& tokenizer);
+
+}  // namespace reel::data

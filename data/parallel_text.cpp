@@ -1,0 +1,70 @@
+#include "data/parallel_text.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "autograd/error.h"
+#include "data/file.h"
+
+namespace reel::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The lines of a file, none of them empty.
+std::vector<std::string> read_lines(const fs::path& file) {
+  std::string text = read_text(file);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    if (lines.back().find_first_not_of(" \t") == std::string::npos) {
+      fail(file.string(), ", line ", lines.size(), ": is empty; need a sentence on every line");
+    }
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+ParallelText read_parallel_files(const fs::path& source, const fs::path& target) {
+  ParallelText text{read_lines(source), read_lines(target)};
+  std::size_t pairs = std::min(text.sources.size(), text.targets.size());
+  if (text.sources.size() != text.targets.size()) {
+    const auto& [longer, shorter] = text.sources.size() > pairs ? std::tie(source, target) : std::tie(target, source);
+    fail(longer.string(), ", line ", pairs + 1, ": has no counterpart; ", shorter.string(), " ends after ", pairs,
+         " lines, and line n of the one must translate line n of the other");
+  }
+  return text;
+}
+
+ParallelData read_parallel_folder(const fs::path& folder, const std::string& source, const std::string& target) {
+  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+  auto file = [&](const std::string& part, const std::string& language) { return folder / (part + "." + language); };
+  std::set<std::string> tests;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::string part = entry.path().stem().string();
+    bool wanted = entry.path() == file(part, source) || entry.path() == file(part, target);
+    if (wanted && part.starts_with("test")) tests.insert(part);
+  }
+  std::vector<std::string> parts{"train", "val"};
+  parts.insert(parts.end(), tests.begin(), tests.end());
+  for (const std::string& part : parts) {
+    for (const std::string& language : {source, target}) {
+      if (fs::exists(file(part, language))) continue;
+      fail(folder.string(), ": there is no ", part, ".", language,
+           "; need train, val and test*, each with the endings .", source, " and .", target);
+    }
+  }
+  if (tests.empty())
+    fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
+
+  auto read = [&](const std::string& part) { return read_parallel_files(file(part, source), file(part, target)); };
+  ParallelData data{read("train"), read("val"), {}};
+  for (const std::string& part : tests) data.tests.emplace(part, read(part));
+  return data;
+}
+
+}  // namespace reel::data

@@ -1,0 +1,17 @@
+#include "nn/bag_of_words.h"
+
+#include "autograd/creation.h"
+#include "nn/classifier.h"
+
+namespace reel::nn {
+
+BagOfWords::BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding, DType dtype)
+    : words(child("words", Embedding(zeros({vocabulary, classes}, dtype), Embedding::Frozen::no))),
+      bias(parameter("bias", zeros({classes}, dtype))),
+      padding_(padding) {}
+
+Tensor BagOfWords::operator()(const Ids& tokens) const {
+  return pool(Pooling::mean, words(tokens), equal(tokens, padding_)) + bias;
+}
+
+}  // namespace reel::nn

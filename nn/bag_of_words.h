@@ -1,0 +1,25 @@
+#pragma once
+// BagOfWords: the linear classifier that order means nothing to, to compare with. Each word has a weight for each
+// class; the logits are the mean weights of a text's words, plus a bias. Joulin et al.: "Bag of tricks for efficient
+// text classification" (2016), without the hidden layer.
+
+#include <cstdint>
+
+#include "nn/layers.h"
+
+namespace reel::nn {
+
+class BagOfWords : public Module {
+ public:
+  BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding, DType dtype = DType::f32);
+  /// tokens (B, T) -> logits (B, classes); `padding` does not count as a word
+  Tensor operator()(const Ids& tokens) const;
+
+  Embedding words;  // (V, classes), from zeros
+  Tensor bias;      // (classes)
+
+ private:
+  std::int32_t padding_;
+};
+
+}  // namespace reel::nn

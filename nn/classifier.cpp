@@ -1,0 +1,62 @@
+#include "nn/classifier.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+
+namespace reel::nn {
+namespace {
+
+/// 1 / how many places of each text are not hidden, (B, 1).
+Tensor one_over_visible(const Ids& hidden, DType dtype) {
+  const int64_t B = hidden.size(0), T = hidden.size(1);
+  std::vector<double> shares;
+  for (int64_t b = 0; b < B; ++b) {
+    const auto visible = std::count(hidden.data() + b * T, hidden.data() + (b + 1) * T, 0);
+    shares.push_back(1 / static_cast<double>(std::max<int64_t>(visible, 1)));
+  }
+  return tensor({B, 1}, shares, dtype);
+}
+
+ClassifierConfig pooled_by_mean(ClassifierConfig config) {
+  config.pooling = Pooling::mean;
+  return config;
+}
+
+}  // namespace
+
+Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
+  const Ids places = hidden.view({x.size(0), x.size(1), 1});
+  if (pooling == Pooling::mean) return sum(masked_fill(x, places, 0), {1}) * one_over_visible(hidden, x.dtype());
+  constexpr double lowest = -std::numeric_limits<double>::infinity();
+  const Tensor largest = max(masked_fill(x, places, lowest), 1).values;
+  return masked_fill(largest, equal(largest, scalar(lowest, x.dtype())), 0);
+}
+
+Classifier::Classifier(const ClassifierConfig& c)
+    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype))),
+      pos_embedding(child("pos_embedding", Embedding(c.length, c.embedding, c.block.dtype))),
+      tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
+      toprobs(child("toprobs", Linear(c.embedding, c.classes, Bias::yes, c.block.dtype))),
+      drop(child("drop", Dropout(c.block.dropout))),
+      config_(c) {}
+
+Tensor Classifier::logits(const Ids& tokens) const {
+  if (tokens.rank() != 2) fail("Classifier: tokens are ", tokens.shape(), "; need (batch, time)");
+  if (tokens.size(1) > config_.length) {
+    fail("Classifier: a text of ", tokens.size(1), " tokens is longer than the model's ", config_.length);
+  }
+  const Ids hidden = config_.padding ? equal(tokens, *config_.padding) : Ids::zeros(tokens.shape());
+  const Mask mask = config_.padding ? Mask::padding(hidden) : Mask::none();
+
+  Tensor x = drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(1))));  // (B, T, D)
+  for (const TransformerBlock& block : tblocks) x = block(x, mask);
+  return toprobs(pool(config_.pooling, x, hidden));  // (B, classes)
+}
+
+TextClassificationTransformer::TextClassificationTransformer(const ClassifierConfig& config)
+    : Classifier(pooled_by_mean(config)) {}
+
+}  // namespace reel::nn

@@ -1,0 +1,67 @@
+#pragma once
+// Models that say which class a text is of.
+//
+// Both add token and position embeddings, stack transformer blocks without a mask, pool over time, and project to the
+// classes. CTransformer follows P. Bloem: "Transformers from scratch" (2019) and ends in log-probabilities.
+// TextClassificationTransformer pools by the mean and ends in logits.
+
+#include <optional>
+#include <vector>
+
+#include "nn/transformer_block.h"
+
+namespace reel::nn {
+
+enum class Pooling { max, mean };
+
+struct ClassifierConfig {
+  int64_t vocabulary = 0;
+  int64_t classes = 2;
+  int64_t length = 512;  // the most tokens of a text
+  int64_t embedding = 128;
+  int64_t heads = 8;
+  int64_t depth = 6;
+  Pooling pooling = Pooling::max;
+  /// The token that pads shorter texts. If it is given, nobody attends to it and it is not pooled; the published models
+  /// treat it as a word like any other.
+  std::optional<std::int32_t> padding{};
+  TransformerBlock::Options block{};
+};
+
+/// x (B, T, D) -> (B, D), over the places where `hidden` (B, T) is 0; a text without any yields zeros.
+Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden);
+
+/// What the two have in common.
+class Classifier : public Module {
+ public:
+  explicit Classifier(const ClassifierConfig& config);
+  /// tokens (B, T) -> logits (B, classes). Throws if T is more than config.length.
+  Tensor logits(const Ids& tokens) const;
+  /// The same as log-probabilities.
+  Tensor log_probs(const Ids& tokens) const { return log_softmax(logits(tokens), -1); }
+  const ClassifierConfig& config() const { return config_; }
+
+  Embedding token_embedding, pos_embedding;
+  std::vector<TransformerBlock> tblocks;
+  Linear toprobs;
+  Dropout drop;
+
+ private:
+  ClassifierConfig config_;
+};
+
+/// tokens (B, T) -> log-probabilities (B, classes)
+class CTransformer : public Classifier {
+ public:
+  using Classifier::Classifier;
+  Tensor operator()(const Ids& tokens) const { return log_probs(tokens); }
+};
+
+/// tokens (B, T) -> logits (B, classes), pooled by the mean whatever config.pooling says
+class TextClassificationTransformer : public Classifier {
+ public:
+  explicit TextClassificationTransformer(const ClassifierConfig& config);
+  Tensor operator()(const Ids& tokens) const { return logits(tokens); }
+};
+
+}  // namespace reel::nn

@@ -1,0 +1,45 @@
+#pragma once
+// Multi-head attention with split heads, as in Vaswani et al.: "Attention is all you need" (2017), section 3.2.
+//
+// The width is split over the heads: head h attends with its own slice of queries, keys and values. Queries come from
+// x, keys and values from a memory: x itself (self-attention) or an encoder's output (cross-attention). Parameters are
+// named as in the PyTorch implementation of Yu-Hsiang Huang.
+//
+// B batch, T queries, S keys, H heads, D width.
+
+#include "nn/attention.h"
+#include "nn/residual.h"
+
+namespace reel::nn {
+
+/// What attention found, and where it looked.
+struct Attended {
+  Tensor output;  // (B, T, D)
+  Tensor maps;    // (B, H, T, S); each row sums to 1, or is 0 where all keys are hidden
+};
+
+class MultiHeadAttention : public Module {
+ public:
+  struct Config {
+    int64_t width = 512;
+    int64_t heads = 8;  // must divide the width
+    double dropout = 0;
+    Norm norm = Norm::post;
+    DType dtype = DType::f32;
+  };
+
+  explicit MultiHeadAttention(const Config& config);
+  /// x (B, T, D) attends to memory (B, S, D). With Norm::post or Norm::pre the residual connection and the
+  /// normalization are part of it; with Norm::none neither is. Where memory is x, the very tensor, keys and values are
+  /// normalized with the queries by Norm::pre; another memory is taken as it comes.
+  Attended operator()(const Tensor& x, const Tensor& memory, const Mask& mask) const;
+
+  Linear w_qs, w_ks, w_vs, fc;  // (D, D), no bias
+  Dropout drop;                 // of the maps, and of the output
+  Residual residual;
+
+ private:
+  int64_t heads_;
+};
+
+}  // namespace reel::nn

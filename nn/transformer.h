@@ -1,0 +1,107 @@
+#pragma once
+// Transformer: encoder and decoder, for translating.
+//
+// Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
+// implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
+// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or learned; matrices start
+// uniform as Glorot and Bengio (2010) propose.
+//
+// B batch, S source tokens, T target tokens, D width, V target vocabulary.
+
+#include <vector>
+
+#include "nn/feed_forward.h"
+#include "nn/multi_head_attention.h"
+#include "nn/translator.h"
+
+namespace reel::nn {
+
+class Transformer : public Translator {
+ public:
+  enum class Positions { sinusoidal, learned };
+
+  struct Config {
+    int64_t source_vocabulary = 0;
+    int64_t target_vocabulary = 0;
+    int64_t length = 200;  // the most tokens of a source or target
+    int64_t width = 512;
+    int64_t heads = 8;
+    int64_t hidden = 2048;  // of the feed-forward network
+    int64_t depth = 6;      // of the encoder, and of the decoder
+    double dropout = 0.1;
+    std::int32_t padding = 0;  // the token that pads shorter texts, in both languages
+    Positions positions = Positions::sinusoidal;
+    Norm norm = Norm::post;
+    bool scale_embeddings = true;  // by √D, so that positions do not drown them
+    bool tie_projection = false;   // the projection's weights are those of the target's embedding
+    DType dtype = DType::f32;
+  };
+
+  /// Where attention looked, for each layer: (B, H, queries, keys).
+  struct Maps {
+    std::vector<Tensor> encoder;  // source to source
+    std::vector<Tensor> decoder;  // target to target
+    std::vector<Tensor> cross;    // target to source
+  };
+
+  explicit Transformer(const Config& config);
+  Tensor encode(const Ids& source) const override;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override;
+  /// All attention maps of translating source (B, S) to target (B, T).
+  Maps attention_maps(const Ids& source, const Ids& target) const;
+
+  /// What stands around the layers of the encoder, and around those of the decoder: embedding, positions, dropout and a
+  /// normalization, which comes first with Norm::post and last with Norm::pre.
+  class Frame : public Module {
+   public:
+    Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
+    Tensor enter(const Ids& tokens) const;
+    Tensor leave(const Tensor& x) const { return post_ ? x : layer_norm(x); }
+
+    Embedding word_emb;
+    Tensor pos_table;  // (1, length, D)
+    LayerNorm layer_norm;
+
+   private:
+    Dropout drop_;
+    double scale_;
+    bool post_;
+  };
+
+  struct EncoderLayer : Module {
+    explicit EncoderLayer(const Config& config);
+    MultiHeadAttention slf_attn;
+    ConvFeedForward pos_ffn;
+  };
+
+  struct Encoder : Module {
+    explicit Encoder(const Config& config);
+    Frame frame;
+    std::vector<EncoderLayer> layer_stack;
+  };
+
+  struct DecoderLayer : Module {
+    explicit DecoderLayer(const Config& config);
+    MultiHeadAttention slf_attn, enc_attn;
+    ConvFeedForward pos_ffn;
+  };
+
+  struct Decoder : Module {
+    explicit Decoder(const Config& config);
+    Frame frame;
+    std::vector<DecoderLayer> layer_stack;
+  };
+
+  Encoder encoder;
+  Decoder decoder;
+  Linear trg_word_prj;  // (V, D), no bias
+
+ private:
+  /// encode and decode, which also note where they look if `maps` is not null.
+  Tensor run_encoder(const Ids& source, Maps* maps) const;
+  Tensor run_decoder(const Tensor& memory, const Ids& source, const Ids& target, Maps* maps) const;
+
+  std::int32_t padding_;
+};
+
+}  // namespace reel::nn

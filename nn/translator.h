@@ -1,0 +1,27 @@
+#pragma once
+// What every model that translates can do: read a source text once, and say how probable each next target token is.
+
+#include "autograd/ids.h"
+#include "nn/module.h"
+
+namespace reel::nn {
+
+class Translator : public Module {
+ public:
+  virtual ~Translator() = default;
+
+  /// source (B, S) -> what the decoder needs to know of it; its first axis is the batch.
+  virtual Tensor encode(const Ids& source) const = 0;
+  /// Under that memory of source (B, S): target (B, T) -> logits (B, T, V) of the token to come next, at every
+  /// position. It depends on this and the earlier tokens of the target alone.
+  virtual Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const = 0;
+
+  Tensor operator()(const Ids& source, const Ids& target) const { return decode(encode(source), source, target); }
+
+ protected:
+  Translator() = default;
+  Translator(const Translator&) = default;
+  Translator(Translator&&) = default;
+};
+
+}  // namespace reel::nn

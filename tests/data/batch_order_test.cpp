@@ -1,0 +1,148 @@
+#include "data/batch_order.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "autograd/error.h"
+#include "tests/catch.h"
+
+using namespace reel;
+using namespace reel::data;
+
+namespace {
+
+Rows joined(const std::vector<Rows>& batches) {
+  Rows all;
+  for (const Rows& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+Rows counting(int64_t count) {
+  Rows rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::vector<int64_t> random_lengths(int64_t count) {
+  Generator generator(9);
+  std::vector<int64_t> lengths(static_cast<std::size_t>(count));
+  for (int64_t& length : lengths) length = 1 + generator.below(60);
+  return lengths;
+}
+
+/// The share of padding among all places, if each batch is as wide as its longest.
+double padding(const std::vector<Rows>& batches, const std::vector<int64_t>& lengths) {
+  int64_t tokens = 0, places = 0;
+  for (const Rows& batch : batches) {
+    int64_t longest = 0;
+    for (int64_t row : batch) {
+      tokens += lengths[static_cast<std::size_t>(row)];
+      longest = std::max(longest, lengths[static_cast<std::size_t>(row)]);
+    }
+    places += longest * std::ssize(batch);
+  }
+  return 1 - static_cast<double>(tokens) / static_cast<double>(places);
+}
+
+}  // namespace
+
+TEST_CASE("every order takes every example once, in whole batches but for one") {
+  for (int64_t count : {1, 7, 8, 9, 1000, 1601}) {
+    for (int64_t size : {int64_t{1}, int64_t{3}, int64_t{8}, std::numeric_limits<int64_t>::max()}) {
+      INFO(count << " examples, batches of " << size);
+      Generator generator(1);
+      for (const auto& batches : {sequential_batches(count, size), random_batches(count, size, generator),
+                                  bucketed_batches(random_lengths(count), size, generator)}) {
+        Rows all = joined(batches);
+        std::sort(all.begin(), all.end());
+        CHECK(all == counting(count));
+        int64_t smaller = std::count_if(batches.begin(), batches.end(),
+                                        [&](const Rows& batch) { return std::ssize(batch) < std::min(size, count); });
+        CHECK(smaller <= 1);
+        for (const Rows& batch : batches) CHECK((!batch.empty() && std::ssize(batch) <= size));
+      }
+    }
+  }
+}
+
+TEST_CASE("sequential batches are in order") {
+  CHECK(sequential_batches(5, 2) == std::vector<Rows>{{0, 1}, {2, 3}, {4}});
+}
+
+TEST_CASE("random and bucketed batches differ by epoch and depend on the generator alone") {
+  auto lengths = random_lengths(500);
+  for (bool bucketed : {false, true}) {
+    auto epoch = [&](Generator& generator) {
+      return bucketed ? bucketed_batches(lengths, 8, generator) : random_batches(500, 8, generator);
+    };
+    Generator a(3), b(3), c(4);
+    auto first = epoch(a);
+    CHECK(first == epoch(b));
+    CHECK(first != epoch(c));
+    CHECK(first != epoch(a));
+    CHECK(joined(first) != counting(500));
+  }
+}
+
+TEST_CASE("buckets leave little padding, and come neither short nor long first") {
+  auto lengths = random_lengths(5000);
+  Generator generator(5);
+  auto bucketed = bucketed_batches(lengths, 16, generator);
+  CHECK(padding(bucketed, lengths) < 0.03);
+  CHECK(padding(random_batches(5000, 16, generator), lengths) > 0.3);
+  double sum = 0;
+  for (std::size_t i = 0; i < bucketed.size() / 2; ++i) {
+    sum += static_cast<double>(lengths[static_cast<std::size_t>(bucketed[i][0])]);
+  }
+  CHECK(sum / static_cast<double>(bucketed.size() / 2) == Approx(30).margin(6));
+}
+
+TEST_CASE("an order goes on from any state") {
+  for (auto kind : {TrainingOrder::Kind::random, TrainingOrder::Kind::bucketed}) {
+    for (int64_t taken : {0, 1, 12, 13, 14, 30}) {  // 13 batches an epoch
+      TrainingOrder order(random_lengths(50), 4, kind, 7);
+      REQUIRE(order.batches_per_epoch() == 13);
+      for (int64_t i = 0; i < taken; ++i) order.next();
+      TrainingOrder::State state = order.state();
+      CHECK(state.epoch * 13 + state.batch == taken);
+
+      TrainingOrder resumed(random_lengths(50), 4, kind, 1234);
+      resumed.next();
+      resumed.set_state(state);
+      CHECK(resumed.state() == state);
+      for (int i = 0; i < 30; ++i) CHECK(resumed.next() == order.next());
+      CHECK(resumed.state() == order.state());
+    }
+  }
+}
+
+TEST_CASE("every epoch of an order is complete") {
+  TrainingOrder order(random_lengths(50), 4, TrainingOrder::Kind::bucketed, 7);
+  std::vector<Rows> previous;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::vector<Rows> batches;
+    for (int i = 0; i < 13; ++i) batches.push_back(order.next());
+    CHECK(order.state().epoch == epoch);
+    Rows all = joined(batches);
+    std::sort(all.begin(), all.end());
+    CHECK(all == counting(50));
+    CHECK(batches != previous);
+    previous = batches;
+  }
+}
+
+TEST_CASE("orders refuse what they cannot make") {
+  Generator generator;
+  std::vector<int64_t> lengths{3, 4}, none;
+  CHECK_THROWS_WITH(sequential_batches(0, 4), ContainsSubstring("there are 0 examples"));
+  CHECK_THROWS_WITH(random_batches(2, 0, generator), ContainsSubstring("the batch size is 0; need"));
+  CHECK_THROWS_WITH(bucketed_batches(lengths, -2, generator), ContainsSubstring("the batch size is -2; need"));
+  CHECK_THROWS_WITH(bucketed_batches(none, 2, generator), ContainsSubstring("there are 0 examples"));
+  CHECK_THROWS_AS(TrainingOrder(none, 2, TrainingOrder::Kind::random, 1), Error);
+
+  TrainingOrder order(lengths, 1, TrainingOrder::Kind::random, 1);
+  for (int64_t batch : {-1, 3}) {
+    CHECK_THROWS_WITH(order.set_state({{}, 0, batch}), ContainsSubstring("an epoch has 2 batches"));
+  }
+}

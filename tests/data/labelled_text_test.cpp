@@ -1,0 +1,169 @@
+#include "data/labelled_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "autograd/error.h"
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+using namespace reel;
+using namespace reel::data;
+using Strings = std::vector<std::string>;
+using Labels = std::vector<std::int32_t>;
+
+namespace {
+
+void write_reviews(const TemporaryFolder& folder) {
+  for (std::string part : {"train/", "test/"}) {
+    folder.write(part + "pos/10_9.txt", part + "ten");
+    folder.write(part + "pos/0_9.txt", part + "zero");
+    folder.write(part + "neg/0_3.txt", part + "bad");
+    folder.write(part + "neg/notes.md", "not a review");
+  }
+  folder.write("train/unsup/0_0.txt", "without a label");
+  folder.write("train/labeledBow.feat", "9 0:9");
+  folder.write("imdb.vocab", "the");
+}
+
+}  // namespace
+
+TEST_CASE("an aclImdb folder is read in the order of its names, without what has no label") {
+  TemporaryFolder folder;
+  write_reviews(folder);
+  LabelledData data = read_labelled_data(folder.path());
+  CHECK(data.train.classes == Strings{"neg", "pos"});
+  CHECK(data.train.texts == Strings{"train/bad", "train/zero", "train/ten"});
+  CHECK(data.train.labels == Labels{0, 1, 1});
+  REQUIRE(data.test);
+  CHECK(data.test->classes == data.train.classes);
+  CHECK(data.test->texts == Strings{"test/bad", "test/zero", "test/ten"});
+}
+
+TEST_CASE("a folder of another layout is refused, with what it should hold") {
+  TemporaryFolder folder;
+  auto message = ContainsSubstring("holds no labelled texts; need train/ and test/ with a folder a class in each");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), message);
+  write_reviews(folder);
+  CHECK_THROWS_WITH(read_labelled_data(folder / "train"), message);
+
+  folder.write("test/mixed/1.txt", "x");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()),
+                    ContainsSubstring("test/mixed: the label 'mixed' is not one of the classes: neg, pos"));
+  std::filesystem::remove_all(folder / "test/mixed");
+  std::filesystem::remove(folder / "test/neg/0_3.txt");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test/neg: the class is empty"));
+  std::filesystem::remove_all(folder / "test/neg");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test/neg: there is no such folder"));
+  std::filesystem::remove_all(folder / "test");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test: there is no such folder"));
+  std::filesystem::remove_all(folder / "train/neg");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("every example is of the class 'pos'"));
+  std::filesystem::remove_all(folder / "train/pos");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train: has no folders; need one a class"));
+}
+
+TEST_CASE("an empty review is refused by name") {
+  TemporaryFolder folder;
+  write_reviews(folder);
+  folder.write("train/pos/3_7.txt", " \n");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train/pos/3_7.txt: the text is empty"));
+  folder.write("train/pos/3_7.txt", "");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train/pos/3_7.txt: is empty"));
+}
+
+TEST_CASE("a table's columns are chosen by name or by number") {
+  TemporaryFolder folder;
+  auto named = folder.write("named.csv", "id,text,label\n1,\"fine, really\",pos\n2,poor,neg\n3,good,pos\n");
+  auto bare = folder.write("bare.tsv", "0\t3\tpoor\n1\t8\tfine\n");
+  Strings texts{"fine, really", "poor", "good"};
+
+  for (TableColumns columns :
+       {TableColumns{}, TableColumns{"label", "2"}, TableColumns{"3", "text"}, TableColumns{"3", "2", true}}) {
+    LabelledText data = read_labelled_table(named, columns);
+    CHECK(data.classes == Strings{"neg", "pos"});
+    CHECK(data.texts == texts);
+    CHECK(data.labels == Labels{1, 0, 1});
+  }
+  LabelledText data = read_labelled_table(bare, {"1", "3"});
+  CHECK(data.classes == Strings{"0", "1"});
+  CHECK(data.texts == Strings{"poor", "fine"});
+  CHECK(data.labels == Labels{0, 1});
+
+  CHECK_THROWS_WITH(read_labelled_table(bare),
+                    ContainsSubstring("bare.tsv, line 1: no column is named 'label' here but 0, 3, poor"));
+  CHECK_THROWS_WITH(read_labelled_table(named, {"label", "review"}), ContainsSubstring("no column is named 'review'"));
+  CHECK_THROWS_WITH(read_labelled_table(named, {"label", "3"}), ContainsSubstring("are both column 3"));
+  for (std::string number : {"0", "4", "99999999999999999999"}) {
+    CHECK_THROWS_WITH(read_labelled_table(bare, {"1", number}),
+                      ContainsSubstring("there is no column " + number + "; the columns are 1 to 3"));
+  }
+}
+
+TEST_CASE("a table's faults are refused, with file and line") {
+  TemporaryFolder folder;
+  auto refused = [&](const std::string& bytes, const std::string& message, const Strings& classes = {}) {
+    CHECK_THROWS_WITH(read_labelled_table(folder.write("a.tsv", bytes), {"1", "2"}, classes),
+                      ContainsSubstring("a.tsv" + message));
+  };
+  refused("pos\tfine\n\npos\n", ", line 3: 1 columns; need 2");
+  refused("pos\tfine\n\tpoor\n", ", line 2: the label is empty");
+  refused("pos\tfine\nneg\t  \n", ", line 2: the text is empty");
+  refused("pos\tfine\npos\tgood\n", ": every example is of the class 'pos'; need two classes or more");
+  refused("pos\tfine\nmeh\tso so\n", ", line 2: the label 'meh' is not one of the classes: neg, pos", {"neg", "pos"});
+  refused("", ": is empty");
+  CHECK_THROWS_WITH(read_labelled_table(folder.write("b.tsv", "label\ttext\n")), ContainsSubstring("has no rows but"));
+}
+
+TEST_CASE("a test part takes its classes from the training part") {
+  TemporaryFolder folder;
+  folder.write("train.tsv", "label\ttext\npos\tfine\nneg\tpoor\nodd\twhat\n");
+  folder.write("test.tsv", "label\ttext\npos\tgood\n");
+  LabelledData data = read_labelled_data(folder.path());
+  CHECK(data.train.labels == Labels{2, 0, 1});
+  REQUIRE(data.test);
+  CHECK(data.test->labels == Labels{2});
+  CHECK(data.test->classes == Strings{"neg", "odd", "pos"});
+
+  folder.write("test.tsv", "label\ttext\nPos\tgood\n");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test.tsv, line 2: the label 'Pos'"));
+  std::filesystem::remove(folder / "test.tsv");
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test.tsv: there is no such file"));
+}
+
+TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {
+  TemporaryFolder folder;
+  auto file = folder.write("all.csv", "label,text\npos,fine\n");
+  LabelledData data = read_labelled_data(file, {}, {"neg", "pos"});
+  CHECK(!data.test);
+  CHECK(data.train.labels == Labels{1});
+}
+
+TEST_CASE("a split draws at random, shares nothing and keeps the order") {
+  LabelledText data{{}, {}, {"a", "b"}};
+  for (int i = 0; i < 100; ++i) {
+    data.texts.push_back(std::to_string(1000 + i));
+    data.labels.push_back(i >= 50);
+  }
+  Generator generator(1);
+  auto [first, rest] = split(data, 0.8, generator);
+  REQUIRE(first.texts.size() == 80);
+  REQUIRE(rest.texts.size() == 20);
+  CHECK(rest.classes == data.classes);
+  std::set<std::string> all;
+  for (const LabelledText* part : {&first, &rest}) {
+    CHECK(std::is_sorted(part->texts.begin(), part->texts.end()));
+    for (std::size_t i = 0; i < part->texts.size(); ++i) {
+      all.insert(part->texts[i]);
+      CHECK(part->labels[i] == (part->texts[i] >= "1050"));
+    }
+  }
+  CHECK(all.size() == 100);
+  CHECK(std::count(rest.labels.begin(), rest.labels.end(), 1) > 3);
+  CHECK(std::count(rest.labels.begin(), rest.labels.end(), 0) > 3);
+
+  Generator same(1), other(2);
+  CHECK(split(data, 0.8, same).rest.texts == rest.texts);
+  CHECK(split(data, 0.8, other).rest.texts != rest.texts);
+  CHECK_THROWS_WITH(split(data, 1, same), ContainsSubstring("0 < share < 1"));
+}
