@@ -41,6 +41,7 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, std::int64_t steps,
                  std::int64_t test_every)
     : app_(std::move(app)), options_(options), config_(config), task_(task), steps_(steps), test_every_(test_every) {
+  if (steps_ > 0) check_schedule(config_, steps_);
   ensure_folder(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
 }
@@ -56,7 +57,6 @@ void Trainer::go_on(const Checkpoint& saved) {
 }
 
 bool Trainer::run() {
-  check_schedule(config_, steps_);
   watch_interrupts();
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + 1);
   if (steps_done_ == 0) task_.show("before training", false);

@@ -62,7 +62,7 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
 
 class Trainer {
  public:
-  /// A run of `steps` steps. `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
+  /// A run of `steps` steps, or none for a model that takes no steps. `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, std::int64_t steps,
           std::int64_t test_every);
 

@@ -115,7 +115,7 @@ void train(Options& options, GenerateConfig& config) {
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
-  Trainer trainer("generate", options, training, task, config.num_batches, config.test_every);
+  Trainer trainer("generate", options, training, task, config.counts() ? 0 : config.num_batches, config.test_every);
   if (saved) {
     task.set_place(generator_state_from(note(*saved, "batches")));
     trainer.go_on(*saved);

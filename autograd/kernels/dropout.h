@@ -15,17 +15,13 @@ namespace reel::kernels {
 template <class T>
 void dropout(int64_t n, const T* x, T* y, std::uint64_t key, std::uint64_t first_block, std::uint32_t threshold,
              T scale) {
-  constexpr int64_t words = 4, blocks_per_chunk = 2048;
-  auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
-  auto high = [](std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); };
-  parallel_for((n + words - 1) / words, blocks_per_chunk, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const std::uint64_t block = first_block + static_cast<std::uint64_t>(b);
-      const auto word = philox4x32({low(block), high(block), 0, 0}, {low(key), high(key)});
-      const int64_t start = b * words, count = std::min(words, n - start);
-      for (int64_t i = 0; i < count; ++i) {
-        y[start + i] = word[static_cast<std::size_t>(i)] < threshold ? T(0) : x[start + i] * scale;
-      }
+  constexpr int64_t blocks = 32, words = 4 * blocks, groups_per_chunk = 64;
+  parallel_for((n + words - 1) / words, groups_per_chunk, [&](int64_t begin, int64_t end) {
+    std::uint32_t word[words];
+    for (int64_t group = begin; group < end; ++group) {
+      philox4x32_words<blocks>(first_block + static_cast<std::uint64_t>(group * blocks), key, word);
+      const int64_t start = group * words, count = std::min(words, n - start);
+      for (int64_t i = 0; i < count; ++i) y[start + i] = word[i] < threshold ? T(0) : x[start + i] * scale;
     }
   });
 }

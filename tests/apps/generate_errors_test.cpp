@@ -154,7 +154,7 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "ba"); }, "the vocabulary is damaged");
   check_misfit([](Checkpoint& c) { replace_note(c, "app", "classify"); }, "it was written by classify");
   check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "is missing");
-  check_misfit([](Checkpoint& c) { c.notes.erase(c.notes.begin() + 2); }, "no entry \"vocabulary\"");
+  check_misfit([](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "vocabulary"; }); }, "no entry \"vocabulary\"");
 }
 
 TEST_CASE("a run is resumed as it was begun, or not at all", "[generate]") {
