@@ -44,11 +44,17 @@ WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
   if (heads < 1) fail("WideAttention: ", heads, " heads; need at least 1");
 }
 
+Tensor WideAttention::by_head(const Tensor& all) const {
+  return all.view({all.size(0), all.size(1), heads_, all.size(2) / heads_}).transpose(1, 2);
+}
+
+Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
+  return attention_weights(by_head(toqueries(x)), by_head(tokeys(x)), mask);
+}
+
 Tensor WideAttention::operator()(const Tensor& x, const Mask& mask) const {
-  const int64_t B = x.size(0), T = x.size(1), D = x.size(2), H = heads_;
-  auto by_head = [&](const Tensor& all) { return all.view({B, T, H, D}).transpose(1, 2); };  // (B, H, T, D)
-  const Tensor attended = dot_product_attention(by_head(toqueries(x)), by_head(tokeys(x)), by_head(tovalues(x)), mask);
-  return unifyheads(attended.transpose(1, 2).reshape({B, T, H * D}));
+  const Tensor attended = matmul(maps(x, mask), by_head(tovalues(x)));  // (B, H, T, D)
+  return unifyheads(attended.transpose(1, 2).reshape({x.size(0), x.size(1), heads_ * x.size(2)}));
 }
 
 }  // namespace reel::nn

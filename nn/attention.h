@@ -41,11 +41,16 @@ class WideAttention : public Module {
  public:
   WideAttention(int64_t width, int64_t heads, DType dtype = DType::f32);
   Tensor operator()(const Tensor& x, const Mask& mask) const;
+  /// Where it looks: (B, H, T, T).
+  Tensor maps(const Tensor& x, const Mask& mask) const;
 
   Linear tokeys, toqueries, tovalues;  // (H D, D), no bias
   Linear unifyheads;                   // (D, H D)
 
  private:
+  /// (B, T, H D) -> (B, H, T, D)
+  Tensor by_head(const Tensor& all) const;
+
   int64_t heads_;
 };
 

@@ -43,17 +43,30 @@ Classifier::Classifier(const ClassifierConfig& c)
       drop(child("drop", Dropout(c.block.dropout))),
       config_(c) {}
 
-Tensor Classifier::logits(const Ids& tokens) const {
+Ids Classifier::hidden(const Ids& tokens) const {
+  return config_.padding ? equal(tokens, *config_.padding) : Ids::zeros(tokens.shape());
+}
+
+Mask Classifier::mask(const Ids& tokens) const {
+  return config_.padding ? Mask::padding(hidden(tokens)) : Mask::none();
+}
+
+Tensor Classifier::embed(const Ids& tokens) const {
   if (tokens.rank() != 2) fail("Classifier: tokens are ", tokens.shape(), "; need (batch, time)");
   if (tokens.size(1) > config_.length) {
     fail("Classifier: a text of ", tokens.size(1), " tokens is longer than the model's ", config_.length);
   }
-  const Ids hidden = config_.padding ? equal(tokens, *config_.padding) : Ids::zeros(tokens.shape());
-  const Mask mask = config_.padding ? Mask::padding(hidden) : Mask::none();
+  return drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(1))));
+}
 
-  Tensor x = drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(1))));  // (B, T, D)
-  for (const TransformerBlock& block : tblocks) x = block(x, mask);
-  return toprobs(pool(config_.pooling, x, hidden));  // (B, classes)
+Tensor Classifier::logits(const Ids& tokens) const {
+  Tensor x = embed(tokens);  // (B, T, D)
+  for (const TransformerBlock& block : tblocks) x = block(x, mask(tokens));
+  return toprobs(pool(config_.pooling, x, hidden(tokens)));  // (B, classes)
+}
+
+std::vector<Tensor> Classifier::attention_maps(const Ids& tokens) const {
+  return nn::attention_maps(tblocks, embed(tokens), mask(tokens));
 }
 
 TextClassificationTransformer::TextClassificationTransformer(const ClassifierConfig& config)

@@ -39,6 +39,8 @@ class Classifier : public Module {
   Tensor logits(const Ids& tokens) const;
   /// The same as log-probabilities.
   Tensor log_probs(const Ids& tokens) const { return log_softmax(logits(tokens), -1); }
+  /// Where attention looks, for each block (B, H, T, T).
+  std::vector<Tensor> attention_maps(const Ids& tokens) const;
   const ClassifierConfig& config() const { return config_; }
 
   Embedding token_embedding, pos_embedding;
@@ -47,6 +49,12 @@ class Classifier : public Module {
   Dropout drop;
 
  private:
+  /// 1 where a token is padding, if that is known to the model.
+  Ids hidden(const Ids& tokens) const;
+  Mask mask(const Ids& tokens) const;
+  /// Tokens and positions, added: (B, T, D).
+  Tensor embed(const Ids& tokens) const;
+
   ClassifierConfig config_;
 };
 

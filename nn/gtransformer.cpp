@@ -14,14 +14,21 @@ GTransformer::GTransformer(const Config& c)
                        })),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
-Tensor GTransformer::operator()(const Ids& tokens) const {
+Tensor GTransformer::embed(const Ids& tokens) const {
   check_tokens("GTransformer", tokens);
   const Tensor token = token_embedding(tokens);                                              // (B, T, D)
   const Tensor position = pos_embedding(Ids::arange(tokens.size(1))).expand(token.shape());  // (B, T, D)
+  return unify_embeddings(cat({token, position}, -1));
+}
 
-  Tensor x = unify_embeddings(cat({token, position}, -1));
+Tensor GTransformer::operator()(const Ids& tokens) const {
+  Tensor x = embed(tokens);
   for (const TransformerBlock& block : tblocks) x = block(x, Mask::causal());
   return log_softmax(toprobs(x), -1);  // (B, T, V)
+}
+
+std::vector<Tensor> GTransformer::attention_maps(const Ids& tokens) const {
+  return nn::attention_maps(tblocks, embed(tokens), Mask::causal());
 }
 
 }  // namespace reel::nn

@@ -28,12 +28,17 @@ class GTransformer : public LanguageModel {
 
   explicit GTransformer(const Config& config);
   Tensor operator()(const Ids& tokens) const override;
+  std::vector<Tensor> attention_maps(const Ids& tokens) const override;
   int64_t context() const override { return pos_embedding.weight.size(0); }
 
   Embedding token_embedding, pos_embedding;
   Linear unify_embeddings;
   std::vector<TransformerBlock> tblocks;
   Linear toprobs;
+
+ private:
+  /// Tokens and positions, unified: (B, T, D).
+  Tensor embed(const Ids& tokens) const;
 };
 
 }  // namespace reel::nn

@@ -1,6 +1,8 @@
 #pragma once
 // What every model that writes text can do: say how probable each next token is.
 
+#include <vector>
+
 #include "autograd/ids.h"
 #include "nn/module.h"
 
@@ -13,6 +15,9 @@ class LanguageModel : public Module {
   /// tokens (B, T) -> (B, T, V): the log-probability of each token to come next, at every position. It depends on this
   /// and the earlier tokens of its row alone. Throws if T is longer than context().
   virtual Tensor operator()(const Ids& tokens) const = 0;
+
+  /// Where attention looks, for each block (B, H, T, T); nothing for a model without heads of attention.
+  virtual std::vector<Tensor> attention_maps(const Ids&) const { return {}; }
 
   /// The most tokens that the model can look back on.
   virtual int64_t context() const = 0;

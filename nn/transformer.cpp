@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/creation.h"
 #include "autograd/error.h"
 #include "nn/positions.h"
 
@@ -19,10 +20,14 @@ ConvFeedForward position_wise(const Config& c) {
   return ConvFeedForward(c.width, c.hidden, c.dropout, c.norm, c.dtype);
 }
 
-Tensor table_of_positions(const Config& c) {
-  return c.positions == Transformer::Positions::sinusoidal
-             ? sinusoidal_positions(c.length, c.width, c.dtype).unsqueeze(0)
-             : Tensor({1, c.length, c.width}, c.dtype);  // filled by glorot_uniform, as all matrices
+Tensor table_of_positions(const Config& c) { return sinusoidal_positions(c.length, c.width, c.dtype).unsqueeze(0); }
+
+/// Words as strong as positions once they are scaled: normal with deviation 1/√D. Glorot's bound would look at the size
+/// of the vocabulary, which has nothing to do with it, and leave words that drown in the positions.
+void start_embedding(const Embedding& embedding, bool scaled) {
+  const Tensor& table = embedding.weight;
+  const double deviation = scaled ? 1 / std::sqrt(static_cast<double>(table.size(1))) : 1;
+  copy(randn(table.shape(), table.dtype()) * deviation, table);
 }
 
 }  // namespace
@@ -68,6 +73,10 @@ Transformer::Transformer(const Config& c)
       padding_(c.padding) {
   if (c.norm == Norm::none) fail("Transformer: without normalization nothing holds a stack of layers in bounds");
   glorot_uniform(*this);
+  for (const Frame* frame : {&encoder.frame, &decoder.frame}) {
+    start_embedding(frame->word_emb, c.scale_embeddings);
+    copy(table_of_positions(c), frame->pos_table);
+  }
 }
 
 Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, nullptr); }

@@ -3,8 +3,8 @@
 //
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
-// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or learned; matrices start
-// uniform as Glorot and Bengio (2010) propose.
+// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or start as these and
+// are learned; embeddings start normal, other matrices uniform as Glorot and Bengio (2010) propose.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 

@@ -23,4 +23,17 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask) const {
   return drop(norm2(ff(attended) + attended));
 }
 
+Tensor TransformerBlock::attention_maps(const Tensor& x, const Mask& mask) const {
+  return attention.maps(norm_ == Norm::pre ? norm1(x) : x, mask);
+}
+
+std::vector<Tensor> attention_maps(const std::vector<TransformerBlock>& blocks, Tensor x, const Mask& mask) {
+  std::vector<Tensor> maps;
+  for (const TransformerBlock& block : blocks) {
+    maps.push_back(block.attention_maps(x, mask));
+    x = block(x, mask);
+  }
+  return maps;
+}
+
 }  // namespace reel::nn

@@ -2,6 +2,8 @@
 // The block that transformers are stacked from: attention, then a feed-forward network at every position, each with a
 // residual connection around it and a layer normalization.
 
+#include <vector>
+
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
 
@@ -20,6 +22,8 @@ class TransformerBlock : public Module {
   TransformerBlock(int64_t width, int64_t heads, const Options& options);
   /// x (B, T, D) -> (B, T, D)
   Tensor operator()(const Tensor& x, const Mask& mask) const;
+  /// Where its attention looks: (B, H, T, T).
+  Tensor attention_maps(const Tensor& x, const Mask& mask) const;
 
   WideAttention attention;
   LayerNorm norm1, norm2;
@@ -29,5 +33,8 @@ class TransformerBlock : public Module {
  private:
   Norm norm_;
 };
+
+/// Where the attention of each block of a stack looks when x goes through it: (B, H, T, T) each.
+std::vector<Tensor> attention_maps(const std::vector<TransformerBlock>& blocks, Tensor x, const Mask& mask);
 
 }  // namespace reel::nn

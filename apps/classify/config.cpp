@@ -2,11 +2,21 @@
 
 namespace reel::apps {
 
+const std::vector<std::pair<std::string, std::string>>& review_defaults() {
+  static const std::vector<std::pair<std::string, std::string>> defaults{
+      {"embedding", "64"},  {"heads", "2"},         {"depth", "2"},        {"num-epochs", "15"},
+      {"batch-size", "32"}, {"learn-rate", "1e-3"}, {"lr-warmup", "3200"}, {"schedule", "cosine"}};
+  return defaults;
+}
+
 void declare_classify(Options& o, ClassifyConfig& c) {
+  std::string small;
+  for (const auto& [name, value] : review_defaults()) small += " --" + name + " " + value;
   o.section("Data");
   o.add(&c.data, "data", 'D', "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
-        "it, small reviews from a grammar");
+        "it, small reviews from a grammar, and these defaults:" +
+            small);
   o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
   o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
   o.add_flag(&c.columns.header, "header", Options::no_letter,

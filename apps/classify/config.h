@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/common/training_options.h"
 #include "data/labelled_text.h"
@@ -38,5 +40,8 @@ struct ClassifyConfig {
 };
 
 void declare_classify(Options& options, ClassifyConfig& config);
+
+/// What is the default instead where no data is named: enough for the built-in reviews, in half a minute on one core.
+const std::vector<std::pair<std::string, std::string>>& review_defaults();
 
 }  // namespace reel::apps

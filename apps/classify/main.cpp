@@ -1,5 +1,6 @@
 // classify: a model that says which class a text is of.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -9,6 +10,7 @@
 #include "apps/common/command.h"
 #include "apps/common/trainer.h"
 #include "autograd/error.h"
+#include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -29,7 +31,9 @@ struct EvalConfig {
 
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.data, "data", 'D', "PATH", "a folder with a test part, or one table; without it, the one trained on");
+  o.add(&c.data, "data", 'D', "PATH",
+        "texts to score: the test part of a folder, or one table; without it, the test part of what it was trained on "
+        "or, where that has none, the validation part");
   o.add(&c.batch_size, "batch-size", 'b', "N", "texts read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
 }
@@ -39,8 +43,13 @@ void eval(Options&, EvalConfig& c) {
   TrainedClassifier trained = load(c.from);
   if (!c.data.empty()) trained.config.data = c.data;
   const data::LabelledData data = read_classify_data(trained.config, trained.classes);
-  const EncodedTexts texts = encode(data.test ? *data.test : data.train, *trained.tokenizer, trained.config);
-  std::cout << to_string(
+  const bool validation = !data.test && c.data.empty();
+  const data::LabelledText part = data.test    ? *data.test
+                                  : validation ? train_and_validation(trained.config, data.train).rest
+                                               : data.train;
+  const EncodedTexts texts = encode(part, *trained.tokenizer, trained.config);
+  std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
+            << to_string(
                    evaluate([&](const Ids& tokens) { return trained.model->logits(tokens); }, texts, c.batch_size))
             << std::endl;
 }
@@ -52,7 +61,7 @@ struct PredictConfig {
 };
 
 void declare_predict(Options& o, PredictConfig& c) {
-  o.add_arguments(&c.texts, "TEXT", "texts to classify; without any, the lines of standard input");
+  o.add_arguments(&c.texts, "TEXT", "texts to classify; without any, the lines of standard input that are not empty");
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
   add_threads(o, c.threads);
 }
@@ -60,7 +69,8 @@ void declare_predict(Options& o, PredictConfig& c) {
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
   TrainedClassifier trained = load(c.from);
-  auto print = [&](const std::string& text) {
+  auto print = [&](const std::string& text, const std::string& where) {
+    if (data::replace_invalid_utf8(text) != text) fail(where, " is not UTF-8");
     const std::vector<data::Tokens> tokens{encode(text, *trained.tokenizer, trained.config)};
     constexpr std::int64_t row = 0;
     const std::vector<double> log_probs = trained.model->log_probs(data::pad(tokens, {&row, 1}).ids).to_vector();
@@ -69,9 +79,12 @@ void predict(Options&, PredictConfig& c) {
     std::snprintf(probability, sizeof probability, "%.4f", std::exp(log_probs[static_cast<std::size_t>(best)]));
     std::cout << trained.classes[static_cast<std::size_t>(best)] << '\t' << probability << '\t' << text << std::endl;
   };
-  for (const std::string& text : c.texts) print(text);
+  for (std::size_t i = 0; i < c.texts.size(); ++i) print(c.texts[i], text("TEXT ", i + 1));
+  if (!c.texts.empty()) return;
   std::string line;
-  while (c.texts.empty() && std::getline(std::cin, line)) print(line);
+  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+    if (line.find_first_not_of(" \t\r") != line.npos) print(line, text("standard input, line ", number));
+  }
 }
 
 }  // namespace

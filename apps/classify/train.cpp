@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <numeric>
 
 #include "apps/classify/model.h"
 #include "apps/common/trainer.h"
@@ -10,6 +11,7 @@
 #include "autograd/tape.h"
 #include "data/batch_order.h"
 #include "data/grammars.h"
+#include "data/utf8.h"
 #include "nn/bag_of_words.h"
 
 namespace reel::apps {
@@ -26,9 +28,8 @@ struct Parts {
 Parts make_parts(const ClassifyConfig& c, const data::LabelledData& data,
                  std::optional<data::WordTokenizer> tokenizer) {
   if (c.final_run && !data.test) fail("--final: ", c.data, " has no test part; give a folder with train and test");
-  Generator generator = random_stream(c.training.seed, Stream::samples);
-  data::Split<data::LabelledText> parts = c.final_run ? data::Split<data::LabelledText>{data.train, *data.test}
-                                                      : data::split(data.train, c.split, generator);
+  const auto parts =
+      c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
   if (!tokenizer) {
     tokenizer =
         data::WordTokenizer::train(parts.first.texts, {.maximum_size = c.vocabulary, .minimum_count = c.minimum_count});
@@ -39,6 +40,17 @@ Parts make_parts(const ClassifyConfig& c, const data::LabelledData& data,
           encode(parts.first, *tokenizer, c),
           encode(parts.rest, *tokenizer, c),
           {parts.rest.texts.begin(), parts.rest.texts.begin() + static_cast<std::ptrdiff_t>(shown)}};
+}
+
+/// The beginning of a text, on one line.
+std::string excerpt(const std::string& text) {
+  constexpr std::size_t longest = 100;
+  std::u32string characters = data::decode_utf8(text);
+  for (char32_t& character : characters) {
+    if (character < U' ') character = U' ';  // line ends, and what a terminal would obey
+  }
+  if (characters.size() > longest) characters.replace(longest - 1, characters.npos, U"…");
+  return data::encode_utf8(characters);
 }
 
 /// What word counts alone can tell: the score of a linear model of them, trained for a few epochs.
@@ -80,8 +92,9 @@ class ClassifyTask : public Task {
 
   BatchLoss next_loss() override {
     const data::Rows& rows = order_.next();
-    const Ids tokens = data::pad(parts_.train.tokens, rows).ids;
-    return {nll_loss(model_->log_probs(tokens), data::pick(parts_.train.labels, rows)), tokens.numel()};
+    const auto [tokens, lengths] = data::pad(parts_.train.tokens, rows);
+    const auto words = std::accumulate(lengths.values().begin(), lengths.values().end(), std::int64_t{0});
+    return {nll_loss(model_->log_probs(tokens), data::pick(parts_.train.labels, rows)), words};
   }
   Measure train_loss(double loss) const override { return {"loss", loss, "classification/train-loss", loss}; }
 
@@ -117,7 +130,7 @@ class ClassifyTask : public Task {
       const Tensor log_probs = model_->log_probs(data::pad(parts_.scored.tokens, {&row, 1}).ids);
       const std::int32_t guess = *argmax(log_probs, -1).data();
       std::cout << (guess == parts_.scored.labels[i] ? "  right  " : "  wrong  ")
-                << parts_.classes[static_cast<std::size_t>(guess)] << "  " << parts_.examples[i].substr(0, 100) << '\n';
+                << parts_.classes[static_cast<std::size_t>(guess)] << "  " << excerpt(parts_.examples[i]) << '\n';
     }
     model_->train();
   }
@@ -130,10 +143,25 @@ class ClassifyTask : public Task {
   ClassifyScore score_;
 };
 
+/// What shapes the model, its vocabulary, its data and an epoch's steps.
+constexpr std::array<std::string_view, 23> fixed{
+    "data",   "label-column", "text-column", "header",   "split",        "final",      "vocab-size", "min-count",
+    "max",    "keep",         "model",       "max-pool", "mask-padding", "embedding",  "heads",      "depth",
+    "hidden", "norm",         "activation",  "dropout",  "batch-size",   "accumulate", "random-seed"};
+
 }  // namespace
 
 data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
   return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
+}
+
+data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
+  Generator generator = random_stream(config.training.seed, Stream::samples);
+  auto parts = data::split(train, config.split, generator);
+  if (parts.first.texts.empty()) {
+    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
+  }
+  return parts;
 }
 
 void train_classifier(Options& options, ClassifyConfig& config) {
@@ -141,16 +169,14 @@ void train_classifier(Options& options, ClassifyConfig& config) {
   std::optional<Checkpoint> saved;
   TrainedClassifier trained;
   if (config.training.resume) {
-    constexpr std::array<std::string_view, 18> fixed{"data",  "label-column", "text-column",  "header",    "split",
-                                                     "final", "vocab-size",   "min-count",    "max",       "keep",
-                                                     "model", "max-pool",     "mask-padding", "embedding", "heads",
-                                                     "depth", "hidden",       "random-seed"};
     saved = load_checkpoint(checkpoint_path(config.training.out), "classify");
     restore_options(options, *saved, fixed);
     trained = restore_classifier(*saved, checkpoint_path(config.training.out));
+  } else {
+    if (config.data.empty()) options.restore(review_defaults());
+    start_random(config.training);
   }
   const data::LabelledData data = read_classify_data(config, trained.classes);
-  if (!saved) start_random(config.training);
   Parts parts = make_parts(config, data, std::move(trained.tokenizer));
   if (!saved) {
     trained.model =
@@ -168,8 +194,12 @@ void train_classifier(Options& options, ClassifyConfig& config) {
             << " texts to train on, " << task.parts().scored.tokens.size()
             << (config.final_run ? " to test" : " to validate") << ", " << task.parts().classes.size()
             << " classes, a vocabulary of " << task.parts().tokenizer.vocabulary_size() << '\n'
-            << config.model << ": " << task.model().parameter_count() << " parameters, seed " << config.training.seed
-            << std::endl;
+            << config.model << ": " << task.model().parameter_count() << " parameters, seed " << config.training.seed;
+  if (saved) std::cout << ", resumed after step " << trainer.steps_done();
+  std::cout << std::endl;
+  if (!saved && config.training.warmup_steps() == 0 && config.norm == "post") {
+    std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
+  }
   if (!trainer.run()) return;
   task.show_examples();
   const char* part = config.final_run ? "test" : "validation";

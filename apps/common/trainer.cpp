@@ -5,7 +5,9 @@
 #include <iostream>
 
 #include "apps/common/atomic_file.h"
+#include "apps/common/axis.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/metrics_reader.h"
 #include "apps/common/progress.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -84,6 +86,7 @@ bool Trainer::run() {
     if (last) progress.finish();
     progress.clear();
     task_.show(text("after step ", steps_done_), true);
+    write_report(score);
   }
   if (!saved) save();
   if (steps_done_ == steps_) return true;
@@ -169,6 +172,27 @@ void Trainer::save() {
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
+}
+
+void Trainer::write_report(std::span<const Measure> score) {
+  auto points = read_metrics(metrics_path(config_.out));
+  Report report(app_, task_.title());
+  Report::Pairs highlights{{"steps", std::to_string(steps_done_)}};
+  for (const Measure& measure : score) {
+    std::string name = measure.column;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    highlights.emplace_back(name, short_number(measure.value, 4));
+  }
+  report.highlights(highlights);
+
+  report.section("Training", "The band is the range of the steps, the line their smoothed mean.");
+  report.curve("Loss, in nats", {{"train", points["loss"]}, {"validation", points["validation_loss"]}});
+  if (!points["validation_accuracy"].empty()) report.curve("Accuracy", {{"validation", points["validation_accuracy"]}});
+  report.curve("Learning rate", {{"learning rate", points["learn_rate"]}}, {.smooth = false});
+  task_.report(report);
+  report.section("Options");
+  report.settings(options_.values());
+  report.write(fs::path(config_.out) / "report.html");
 }
 
 void Trainer::fail_diverged() const {

@@ -14,6 +14,7 @@
 
 #include "apps/common/checkpoint.h"
 #include "apps/common/metrics.h"
+#include "apps/common/report.h"
 #include "apps/common/tensorboard.h"
 #include "apps/common/training_options.h"
 #include "autograd/json.h"
@@ -52,6 +53,11 @@ class Task {
   /// there is no score.
   virtual void show(const std::string& when, bool scored) = 0;
 
+  /// What the run is about, as a line for its report; and what the report shows beside curves and options: samples,
+  /// predictions, attention maps.
+  virtual std::string title() const { return {}; }
+  virtual void report(Report&) {}
+
   /// What has to be kept beside weights and optimizer: vocabulary, place in the data.
   virtual Json::Object notes() const = 0;
 };
@@ -62,7 +68,8 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
 
 class Trainer {
  public:
-  /// A run of `steps` steps, or none for a model that takes no steps. `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
+  /// A run of `steps` steps, or none for a model that takes no steps. `app` is how the program calls itself, `options`
+  /// is what a checkpoint keeps of them.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, std::int64_t steps,
           std::int64_t test_every);
 
@@ -81,6 +88,7 @@ class Trainer {
   void record(double loss, std::span<const Measure> score);
   void take_folder();
   void save();
+  void write_report(std::span<const Measure> score);
   [[noreturn]] void fail_diverged() const;
 
   std::string app_;

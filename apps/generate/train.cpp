@@ -1,10 +1,12 @@
 #include "apps/generate/train.h"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <sstream>
 
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
@@ -13,6 +15,7 @@
 #include "apps/generate/write.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
+#include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -52,12 +55,22 @@ class GenerateTask : public Task {
   void show(const std::string& when, bool scored) override {
     if (config_.sample_length > 0) {
       Generator generator = random_stream(config_.training.seed, Stream::samples);
-      std::cout << "--- " << when << " ---\n";
-      print_text(std::cout, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
+      std::ostringstream sample;
+      print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
-      std::cout << "\n---" << std::endl;
+      samples_.emplace_back(when, sample.str());
+      std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
     }
     if (scored) std::cout << "validation " << to_string(score_) << std::endl;
+  }
+
+  std::string title() const override {
+    return text(config_.model, " on ", corpus_.name, ", ", model_->parameter_count(), " parameters");
+  }
+  void report(Report& report) override {
+    report.section("Samples", "What the model writes after a line break, from random weights to trained ones.");
+    for (const auto& [when, sample] : samples_) report.sample(when, sample);
+    show_attention(report);
   }
 
   Json::Object notes() const override {
@@ -83,12 +96,36 @@ class GenerateTask : public Task {
   }
 
  private:
+  /// Where each head looks while the model reads the start of the validation part.
+  void show_attention(Report& report) {
+    constexpr std::int64_t longest = 48;
+    const std::int64_t T = std::min({longest, config_.context, static_cast<std::int64_t>(corpus_.validation.size())});
+    const std::vector<std::int32_t> tokens(corpus_.validation.begin(), corpus_.validation.begin() + T);
+    model_->eval();
+    const std::vector<Tensor> maps = model_->attention_maps(Ids({1, T}, tokens));
+    model_->train();
+    if (maps.empty()) return;
+    std::vector<std::string> names;
+    for (const std::int32_t& token : tokens) {
+      const std::string piece = corpus_.tokenizer->decode({&token, 1});
+      names.push_back(piece == "\n" ? "⏎" : piece == " " ? "␣" : data::replace_invalid_utf8(piece));
+    }
+    report.section("Attention", "Each row is a place in the text, and shows where the model looks from there.");
+    for (std::size_t block = 0; block < maps.size(); ++block) {
+      for (std::int64_t head = 0; head < maps[block].size(1); ++head) {
+        report.attention(text("Block ", block + 1, ", head ", head + 1), names, names,
+                         maps[block].select(1, head).to_vector());
+      }
+    }
+  }
+
   const GenerateConfig& config_;
   Corpus corpus_;
   std::unique_ptr<nn::LanguageModel> model_;
   Generator batches_;
   std::optional<data::TextDataset> text_;
   Score score_;
+  std::vector<std::pair<std::string, std::string>> samples_;  // when, and what was written
 };
 
 /// What shapes the model, its vocabulary and its validation part.

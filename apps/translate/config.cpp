@@ -2,11 +2,29 @@
 
 namespace reel::apps {
 
+const std::vector<std::pair<std::string, std::string>>& sentence_defaults() {
+  static const std::vector<std::pair<std::string, std::string>> defaults{
+      {"source", "en"},     {"target", "de"},       {"embedding", "64"},    {"heads", "4"},
+      {"depth", "2"},       {"hidden", "256"},      {"dropout", "0"},       {"num-epochs", "8"},
+      {"batch-size", "64"}, {"learn-rate", "2e-3"}, {"lr-warmup", "12800"}, {"schedule", "cosine"}};
+  return defaults;
+}
+
+void check_heads(const TranslateConfig& config) {
+  if (config.model == "transformer" && config.embedding % config.heads != 0) {
+    throw UsageError(text("--heads: ", config.heads, " cannot share out the --embedding of ", config.embedding,
+                          "; need a number that divides it"));
+  }
+}
+
 void declare_translate(Options& o, TranslateConfig& c) {
+  std::string small;
+  for (const auto& [name, value] : sentence_defaults()) small += " --" + name + " " + value;
   o.section("Data");
   o.add(&c.data, "data", 'D', "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
-        "grammar, English to German");
+        "grammar, English to German, and these defaults:" +
+            small);
   o.add(&c.source, "source", Options::no_letter, "ENDING", "of the files to translate from");
   o.add(&c.target, "target", Options::no_letter, "ENDING", "of the files to translate to");
   o.add_flag(&c.final_run, "final", 'f', "score the test parts once, at the end");
@@ -19,16 +37,20 @@ void declare_translate(Options& o, TranslateConfig& c) {
   o.add_choice(&c.model, "model", Options::no_letter, {"transformer", "rnn"},
                "encoder and decoder of attention, or of one recurrent layer each");
   o.add(&c.embedding, "embedding", 'E', "N", "width of the model", at_least(1).and_at_most(1 << 16));
-  o.add(&c.heads, "heads", 'H', "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10));
-  o.add(&c.depth, "depth", 'd', "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10));
-  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks",
+  o.add(&c.heads, "heads", 'H', "N", "attention heads, which share the width out (transformer)",
+        at_least(1).and_at_most(1 << 10));
+  o.add(&c.depth, "depth", 'd', "N", "layers of the encoder, and of the decoder (transformer)",
+        at_least(1).and_at_most(1 << 10));
+  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks (transformer)",
         at_least(1).and_at_most(1 << 18));
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
         at_least(0).and_less_than(1));
   o.add_choice(&c.positions, "positions", Options::no_letter, {"sinusoidal", "learned"},
-               "what says where a word stands");
-  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before");
-  o.add_flag(&c.tie, "tie", Options::no_letter, "the projection shares its weights with the target's embedding");
+               "what says where a word stands (transformer)");
+  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"},
+               "layer norm after the residuals, or before (transformer)");
+  o.add_flag(&c.tie, "tie", Options::no_letter,
+             "the projection shares its weights with the target's embedding (transformer)");
 
   o.section("Training");
   o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the sentences; Ctrl-C ends earlier and saves",

@@ -6,6 +6,7 @@
 #include "apps/translate/model.h"
 #include "apps/translate/train.h"
 #include "autograd/error.h"
+#include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -36,7 +37,8 @@ struct EvalConfig {
 
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.data, "data", 'D', "DIR", "folder whose test parts are scored; without it, the one trained on");
+  o.add(&c.data, "data", 'D', "DIR",
+        "folder of train, val and test files whose test parts are scored; without it, the one trained on");
   declare_search(o, c.search);
   add_threads(o, c.threads);
 }
@@ -62,7 +64,8 @@ struct PredictConfig {
 };
 
 void declare_predict(Options& o, PredictConfig& c) {
-  o.add_arguments(&c.sentences, "SENTENCE", "sentences to translate; without any, the lines of standard input");
+  o.add_arguments(&c.sentences, "SENTENCE",
+                  "sentences to translate; without any, the lines of standard input, where an empty one stays one");
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
   declare_search(o, c.search);
   add_threads(o, c.threads);
@@ -71,15 +74,23 @@ void declare_predict(Options& o, PredictConfig& c) {
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
   TrainedTranslator trained = load(c.from);
-  auto print = [&](const std::string& sentence) {
+  auto print = [&](const std::string& sentence, const std::string& where) {
+    if (data::replace_invalid_utf8(sentence) != sentence) fail(where, " is not UTF-8");
+    if (sentence.find_first_not_of(" \t\r\n") == sentence.npos) {
+      std::cout << std::endl;
+      return;
+    }
     const EncodedPairs one{{encode_sentence(sentence, *trained.source, trained.config.length)}, {}};
     std::cout << translate_all(*trained.model, one, *trained.target, c.search.beam, c.search.alpha,
                                trained.config.length)[0]
               << std::endl;
   };
-  for (const std::string& sentence : c.sentences) print(sentence);
+  for (std::size_t i = 0; i < c.sentences.size(); ++i) print(c.sentences[i], text("SENTENCE ", i + 1));
+  if (!c.sentences.empty()) return;
   std::string line;
-  while (c.sentences.empty() && std::getline(std::cin, line)) print(line);
+  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
+    print(line, text("standard input, line ", number));
+  }
 }
 
 }  // namespace

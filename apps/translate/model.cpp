@@ -95,13 +95,15 @@ EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokeni
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows) {
   std::vector<data::Tokens> inputs, outputs;
   data::Rows places;
+  std::int64_t words = 0;
   for (std::int64_t row : rows) {
     const data::Tokens& target = pairs.targets[static_cast<std::size_t>(row)];
     inputs.emplace_back(target.begin(), target.end() - 1);
     outputs.emplace_back(target.begin() + 1, target.end());
-    places.push_back(static_cast<std::int64_t>(places.size()));
+    places.push_back(std::ssize(places));
+    words += std::ssize(outputs.back());
   }
-  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, data::pad(outputs, places).ids};
+  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, data::pad(outputs, places).ids, words};
 }
 
 double TranslateScore::perplexity() const { return std::exp(loss); }
@@ -121,16 +123,13 @@ TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::i
     const PairBatch batch = make_batch(pairs, rows);
     const Tensor logits = model(batch.sources, batch.inputs);  // (B, T, V)
     const Ids guesses = argmax(logits, -1);
-    std::int64_t tokens = 0;
     for (std::size_t i = 0; i < guesses.values().size(); ++i) {
       const std::int32_t word = batch.outputs.values()[i];
-      if (word == data::pad_id) continue;
-      ++tokens;
-      right += guesses.values()[i] == word ? 1 : 0;
+      right += word != data::pad_id && guesses.values()[i] == word ? 1 : 0;
     }
     score.loss +=
-        cross_entropy(logits, batch.outputs, {.ignore_index = data::pad_id}).item() * static_cast<double>(tokens);
-    score.tokens += tokens;
+        cross_entropy(logits, batch.outputs, {.ignore_index = data::pad_id}).item() * static_cast<double>(batch.words);
+    score.tokens += batch.words;
   }
   score.loss /= static_cast<double>(score.tokens);
   score.accuracy = static_cast<double>(right) / static_cast<double>(score.tokens);

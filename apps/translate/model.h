@@ -44,6 +44,7 @@ EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokeni
 /// sentence is shorter than the longest.
 struct PairBatch {
   Ids sources, inputs, outputs;
+  std::int64_t words;  // of the outputs that are not padding
 };
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
 
@@ -66,7 +67,7 @@ std::vector<std::string> translate_all(nn::Translator& model, const EncodedPairs
                                        const data::WordTokenizer& target, std::int64_t beam, double alpha,
                                        std::int64_t longest);
 
-/// "BLEU 36.21 (tokens as split here, lower case; greedy; 1000 sentences; exact 0.0210)". References are the target
+/// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000". References are the target
 /// sides, split into words as the model's vocabulary is, unknown words included.
 std::string bleu_line(const std::vector<std::string>& translations, const data::ParallelText& text,
                       const data::WordTokenizer& target, std::int64_t beam);

@@ -88,14 +88,15 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
     const std::vector<Tokens> sources(rows.size(), Tokens(source.values().begin(), source.values().end()));
     const Tensor logits = next_logits(model, memory.expand(repeated), as_ids(sources), as_ids(rows));
 
-    // One that ended leaves the beam; twice as many candidates keep it full.
+    // Those that end leave the beam; twice as many candidates keep it full. An end that is not among the best `count`
+    // does not count: with a beam of 1, it would beat the more probable word.
     const std::vector<Hypothesis> candidates = extend(beam, log_softmax(logits, -1).to_vector(), 2 * count);
     beam.clear();
-    for (const Hypothesis& candidate : candidates) {
-      if (candidate.tokens.back() == limits.end) {
-        if (finished.size() < count) finished.push_back(candidate);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].tokens.back() == limits.end) {
+        if (i < count && finished.size() < count) finished.push_back(candidates[i]);
       } else if (beam.size() < count) {
-        beam.push_back(candidate);
+        beam.push_back(candidates[i]);
       }
     }
   }

@@ -1,5 +1,6 @@
 #include "apps/translate/train.h"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -12,9 +13,6 @@
 
 namespace reel::apps {
 namespace {
-
-/// Longer than any right translation of these sources should be.
-std::int64_t longest_translation(const TranslateConfig& config) { return config.length; }
 
 class TranslateTask : public Task {
  public:
@@ -43,7 +41,7 @@ class TranslateTask : public Task {
     const Tensor logits = (*model_)(batch.sources, batch.inputs);
     return {cross_entropy(logits, batch.outputs,
                           {.ignore_index = data::pad_id, .label_smoothing = config_.label_smoothing}),
-            batch.outputs.numel()};
+            batch.words};
   }
   Measure train_loss(double loss) const override { return {"loss", loss, "translation/train-loss", loss}; }
 
@@ -58,7 +56,7 @@ class TranslateTask : public Task {
     if (!scored) return;
     std::cout << when << "  validation " << to_string(score_) << '\n';
     const EncodedPairs few = first_pairs(validation_, 2);
-    const auto translations = translate_all(*model_, few, target_, 1, 0, longest_translation(config_));
+    const auto translations = translate_all(*model_, few, target_, 1, 0, config_.length);
     for (std::size_t i = 0; i < translations.size(); ++i) {
       std::cout << "  source     " << data_.validation.sources[i] << "\n  reference  " << data_.validation.targets[i]
                 << "\n  model      " << translations[i] << '\n';
@@ -72,12 +70,17 @@ class TranslateTask : public Task {
             {"order", to_json(order_.state())}};
   }
 
-  void introduce() const {
+  void introduce(std::int64_t steps_done) const {
     std::cout << (config_.data.empty() ? "built-in sentences" : config_.data) << ": " << train_.sources.size()
               << " pairs to train on, " << validation_.sources.size() << " to validate, vocabularies of "
               << source_.vocabulary_size() << " and " << target_.vocabulary_size() << '\n'
-              << config_.model << ": " << model_->parameter_count() << " parameters, seed " << config_.training.seed
-              << std::endl;
+              << config_.model << ": " << model_->parameter_count() << " parameters, seed " << config_.training.seed;
+    if (steps_done > 0) std::cout << ", resumed after step " << steps_done;
+    std::cout << std::endl;
+    if (steps_done == 0 && config_.training.warmup_steps() == 0 && config_.model == "transformer" &&
+        config_.norm == "post") {
+      std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
+    }
   }
 
   /// The last line on one part: perplexity and BLEU.
@@ -85,8 +88,7 @@ class TranslateTask : public Task {
     const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
     std::cout << name << ' ' << to_string(evaluate(*model_, pairs, config_.training.batch_size)) << '\n'
               << name << ' '
-              << bleu_line(translate_all(*model_, pairs, target_, 1, 0, longest_translation(config_)), text, target_, 1)
-              << std::endl;
+              << bleu_line(translate_all(*model_, pairs, target_, 1, 0, config_.length), text, target_, 1) << std::endl;
   }
   void show_final() {
     if (!config_.final_run) return show_part("validation", data_.validation);
@@ -116,10 +118,10 @@ class TranslateTask : public Task {
   TranslateScore score_;
 };
 
-/// What shapes the model, its vocabularies and its data.
-constexpr std::array<std::string_view, 15> fixed{"data",   "source",    "target",    "vocab-size", "min-count",
-                                                 "max",    "model",     "embedding", "heads",      "depth",
-                                                 "hidden", "positions", "norm",      "tie",        "random-seed"};
+/// What shapes the model, its vocabularies, its data and an epoch's steps.
+constexpr std::array<std::string_view, 18> fixed{
+    "data",  "source", "target",  "vocab-size", "min-count", "max", "model",      "embedding",  "heads",
+    "depth", "hidden", "dropout", "positions",  "norm",      "tie", "batch-size", "accumulate", "random-seed"};
 
 }  // namespace
 
@@ -139,6 +141,8 @@ void train_translator(Options& options, TranslateConfig& config) {
     restore_options(options, *saved, fixed);
     trained = restore_translator(*saved, path);
   } else {
+    if (config.data.empty()) options.restore(sentence_defaults());
+    check_heads(config);
     start_random(training);
   }
   data::ParallelData data = read_translate_data(config);
@@ -156,7 +160,7 @@ void train_translator(Options& options, TranslateConfig& config) {
     task.set_place(order_state_from(note(*saved, "order")));
     trainer.go_on(*saved);
   }
-  task.introduce();
+  task.introduce(trainer.steps_done());
   if (!trainer.run()) return;
   task.show_final();
   std::cout << "saved " << path.string() << std::endl;

@@ -154,7 +154,8 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "ba"); }, "the vocabulary is damaged");
   check_misfit([](Checkpoint& c) { replace_note(c, "app", "classify"); }, "it was written by classify");
   check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "is missing");
-  check_misfit([](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "vocabulary"; }); }, "no entry \"vocabulary\"");
+  check_misfit([](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "vocabulary"; }); },
+               "no entry \"vocabulary\"");
 }
 
 TEST_CASE("a run is resumed as it was begun, or not at all", "[generate]") {
@@ -205,7 +206,8 @@ TEST_CASE("a disk that is full loses nothing", "[generate]") {
   CHECK(here.metrics("run") == metrics);
   for (const auto& entry : fs::directory_iterator(here / "run")) {
     const std::string name = entry.path().filename().string();
-    CHECK((name == "checkpoint.safetensors" || name == "metrics.csv" || name.starts_with("events.out.tfevents.")));
+    CHECK((name == "checkpoint.safetensors" || name == "metrics.csv" || name == "report.html" ||
+           name.starts_with("events.out.tfevents.")));
   }
   CHECK(here.generate("eval --from run").status == 0);
 }

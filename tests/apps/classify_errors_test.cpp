@@ -1,0 +1,169 @@
+// The program classify where something is wrong: one line that says what, a status that is not 0, and nothing lost.
+
+#include <regex>
+
+#include "tests/apps/text_programs.h"
+
+using namespace reel::apps;
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_refused(const Outcome& outcome, int status, const std::string& reason) {
+  check_refused("classify", outcome, status, reason);
+}
+
+}  // namespace
+
+TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
+  TextWorkplace here;
+  auto refused = [&](const std::string& name, const std::string& table, const std::string& reason) {
+    here.write(name, table);
+    check_refused(here.train("classify", "--out run --data " + name), 1, reason);
+  };
+  check_refused(here.train("classify", "--out run --data missing.tsv"), 1, "missing.tsv: there is no such file");
+  refused("empty.tsv", "", "empty.tsv: is empty");
+  refused("names.tsv", "label\ttext\n", "names.tsv: has no rows but the one with the columns' names");
+  refused("short.tsv", "label\ttext\ngood\twarm tea\nbad\n", "short.tsv, line 3: 1 columns; need 2");
+  refused("unlabelled.tsv", "label\ttext\ngood\twarm tea\n\tgrey day\n", "unlabelled.tsv, line 3: the label is empty");
+  refused("silent.tsv", "label\ttext\ngood\t \nbad\tgrey day\n", "silent.tsv, line 2: the text is empty");
+  refused("one.tsv", "label\ttext\ngood\twarm\ngood\tbright\n", "every example is of the class 'good'");
+  refused("other.tsv", "label\treview\ngood\twarm\nbad\tcold\n", "no column is named 'text' here but label, review");
+  refused("bytes.tsv", "label\ttext\ngood\twarm\nbad\tc\xFFld\n", "bytes.tsv: not UTF-8 at byte 27, line 3");
+  refused("quote.csv", "label,text\ngood,\"warm\nbad,cold\n", "quote.csv, line 2: a quote is opened and never closed");
+  refused("wide/train.csv", "label,text\ngood,warm, but not hot\nbad,cold\n", "train.csv, line 2: 3 columns; need 2");
+  check_refused(here.train("classify", "--out run --text-column 3"), 1, "there is no column 3; the columns are 1 to 2");
+  check_refused(here.train("classify", "--out run --text-column label"), 1, "the label and the text are both column 1");
+  check_refused(here.train("classify", "--out run --split 0.001"), 2,
+                "--split: 0.001 of 60 texts leaves none to train on");
+  check_refused(here.train("classify", "--out run --min-count 1000"), 1, "no word occurs 1000 times or more");
+  check_refused(here.train("classify", "--out run --final --data reviews/train.tsv"), 1,
+                "--final: reviews/train.tsv has no test part");
+  CHECK_FALSE(fs::exists(here / "run"));
+}
+
+TEST_CASE("a test part of other classes is refused", "[classify]") {
+  TextWorkplace here;
+  here.write("reviews/test.tsv", "label\ttext\ngood\twarm\nbda\tcold\n");
+  check_refused(here.train("classify", "--out run"), 1,
+                "test.tsv, line 3: the label 'bda' is not one of the classes: bad, good");
+  here.write("reviews/test.tsv", tiny_reviews(4, 1));
+  here.must_train("classify", "--out run");
+  here.write("other.tsv", "label\ttext\nso-so\tlukewarm\n");
+  check_refused(here.run("classify", "eval --from run --data other.tsv"), 1,
+                "other.tsv, line 2: the label 'so-so' is not one of the classes: bad, good");
+}
+
+TEST_CASE("folders of another layout are refused", "[classify]") {
+  TextWorkplace here;
+  auto refused = [&](const std::string& reason) {
+    check_refused(here.train("classify", "--out run --data acl"), 1, reason);
+  };
+  fs::create_directories(here / "acl");
+  refused("acl: holds no labelled texts; need train/ and test/");
+  fs::create_directories(here / "acl/train");
+  refused("acl/train: has no folders; need one a class");
+  here.write("acl/train/pos/0_9.txt", "warm tea");
+  refused("acl/train: every example is of the class 'pos'");
+  fs::create_directories(here / "acl/train/neg");
+  refused("acl/train/neg: the class is empty; need .txt files in its folder");
+  here.write("acl/train/neg/0_1.txt", "");
+  refused("acl/train/neg/0_1.txt: is empty");
+  here.write("acl/train/neg/0_1.txt", "\n \n");
+  refused("acl/train/neg/0_1.txt: the text is empty");
+  here.write("acl/train/neg/0_1.txt", "cold tea");
+  refused("acl/test: there is no such folder");
+  here.write("acl/test/pos/0_9.txt", "fine tea");
+  refused("acl/test/neg: there is no such folder");
+  here.write("acl/test/neg/0_1.txt", "dull tea");
+  here.write("acl/test/others/0_1.txt", "tea");
+  refused("acl/test/others: the label 'others' is not one of the classes: neg, pos");
+  CHECK_FALSE(fs::exists(here / "run"));
+}
+
+TEST_CASE("classify: wrong command lines are refused", "[classify]") {
+  TextWorkplace here;
+  check_refused(here.run("classify", ""), 2, "a verb is missing");
+  check_refused(here.run("classify", "predcit"), 2, "did you mean predict?");
+  check_refused(here.train("classify", "--model bert"), 2, "--model: \"bert\" is none of ctransformer, ");
+  check_refused(here.train("classify", "--split 1"), 2, "--split: 1 is out of range");
+  check_refused(here.train("classify", "-M 0"), 2, "--max: 0 is out of range");
+  check_refused(here.train("classify", "-V 4"), 2, "--vocab-size: 4 is out of range");
+  check_refused(here.train("classify", "--keep middle"), 2, "--keep: \"middle\" is none of start, end");
+  check_refused(here.train("classify", "--schedule cosine --lr-warmup 100000"), 2, "--lr-warmup: 100000 examples");
+  check_refused(here.run("classify", "eval --from missing"), 1, "missing/checkpoint.safetensors: there is no such file");
+  check_refused(here.run("classify", "predict --from missing tea"), 1, "missing/checkpoint.safetensors: there is no such");
+  CHECK_FALSE(fs::exists(here / "runs"));
+}
+
+TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classify]") {
+  TextWorkplace here;
+  here.must_train("classify", "--out run");
+  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
+  for (const char* option : {"-E 8", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--final", "--data reviews/train.tsv"}) {
+    const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
+    check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
+  }
+  check_refused(here.run("classify", "train --resume --out run"), 2, "the run has its 14 steps");
+  check_refused(here.run("classify", "train --resume --out none"), 1, "there is no such file");
+  here.write("reviews/train.tsv", tiny_reviews(8, 1));
+  check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "is no place in the data");
+  CHECK(here.checkpoint("run") == kept);
+  CHECK(here.metrics("run") == metrics);
+}
+
+TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
+  TextWorkplace here;
+  here.must_train("classify", "--out run");
+  here.write("lines.txt", "warm tea\n\ncold \xFF tea\nnever read\n");
+  const Outcome lines = here.run("classify", "predict --from run <lines.txt");
+  CHECK(lines.status == 1);
+  CHECK(count_lines(lines.out) == 1);
+  CHECK(lines.err == "classify predict: standard input, line 3: is not UTF-8\n");
+  check_refused(here.run("classify", "predict --from run \"$(printf 'a\\377')\""), 1, "TEXT 1: is not UTF-8");
+  check_refused(here.run("classify", "predict --from run tea ' '"), 2, "TEXT 2 is empty");
+  check_refused(here.run("classify", "predict --from run tea >/dev/full"), 1, "cannot write to standard output");
+}
+
+TEST_CASE("classify: a checkpoint that does not fit is refused", "[classify]") {
+  TextWorkplace here;
+  here.must_train("classify", "--out run");
+  const fs::path file = here / "run/checkpoint.safetensors";
+  const Checkpoint whole = load_checkpoint(file, "classify");
+  auto check_misfit = [&](auto change, const std::string& reason) {
+    Checkpoint checkpoint = whole;
+    change(checkpoint);
+    save_checkpoint(file, checkpoint);
+    check_refused(here.run("classify", "predict --from run tea"), 1, reason);
+  };
+  check_misfit([](Checkpoint& c) { replace_option(c, "embedding", "17"); }, "does not fit");
+  check_misfit([](Checkpoint& c) { replace_option(c, "max", "9"); }, "pos_embedding.weight");
+  check_misfit([](Checkpoint& c) { replace_option(c, "model", "bert"); }, "\"bert\" is none of");
+  check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "lower case, punctuation kept\ntea"); },
+               "token_embedding.weight");
+  check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "tea"); }, "the vocabulary is damaged");
+  check_misfit([](Checkpoint& c) { replace_note(c, "classes", reel::Json::Array{"a", "b", "c"}); }, "toprobs.weight");
+  check_misfit([](Checkpoint& c) { replace_note(c, "classes", "bad"); }, "does not fit");
+  check_misfit([](Checkpoint& c) { replace_note(c, "app", "generate"); }, "it was written by generate, not by classify");
+  check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "toprobs.bias");
+
+  here.must_train("translate", "--out run");
+  check_refused(here.run("classify", "predict --from run tea"), 1, "it was written by translate, not by classify");
+  write_file(file, read_file(file).substr(0, 1000));
+  check_refused(here.run("classify", "eval --from run"), 1, "is no checkpoint that can be read");
+}
+
+TEST_CASE("classify: output that cannot be written is an error", "[classify]") {
+  TextWorkplace here;
+  here.write("file", "");
+  check_refused(here.train("classify", "--out file"), 1, "cannot make the folder file");
+  here.must_train("classify", "--out run");
+  const std::string kept = here.checkpoint("run");
+  CHECK(here.train("classify", "--out run --tb_dir file").status == 1);
+  CHECK(here.train("classify", "--out run >/dev/full").status == 1);
+  const Outcome diverged = here.train("classify", "--out run --lr-warmup 0 -l 1e30");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged"));
+  CHECK(here.checkpoint("run") == kept);
+  CHECK(here.run("classify", "eval --from run").status == 0);
+}

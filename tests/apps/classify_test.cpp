@@ -1,0 +1,255 @@
+// The program classify from end to end: it trains, scores and predicts, and it repeats itself to the last bit.
+
+#include <regex>
+#include <sstream>
+
+#include "tests/apps/text_programs.h"
+
+using namespace reel::apps;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string score = R"(accuracy ([01]\.\d{4})  loss \d+\.\d{4} nats  texts (\d+))";
+
+/// The numbers of the line that ends so, such as "validation ctransformer".
+struct Line {
+  double accuracy = -1;
+  int texts = -1;
+};
+Line line_of(const std::string& out, const std::string& beginning) {
+  std::smatch parts;
+  if (!std::regex_search(out, parts, std::regex("(?:^|\n)" + beginning + "  " + score + "\n"))) return {};
+  return {std::stod(parts[1]), std::stoi(parts[2])};
+}
+
+/// The texts of a table's rows, a line each.
+std::string texts_of(const std::string& table) {
+  std::istringstream rows(table);
+  std::string row, texts;
+  std::getline(rows, row);
+  while (std::getline(rows, row)) texts += row.substr(row.find('\t') + 1) + "\n";
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
+  const std::string options = GENERATE("", "--max-pool --mask-padding --dropout 0.1", "--norm pre --activation gelu",
+                                       "--model textclassification --hidden 8");
+  CAPTURE(options);
+  TextWorkplace here;
+  const Outcome trained = here.must_train("classify", options + " -e 10 --out run");
+  const std::string model = options.starts_with("--model") ? "textclassification" : "ctransformer";
+  CHECK_THAT(trained.out, ContainsSubstring("reviews: 54 texts to train on, 6 to validate, 2 classes, "));
+  CHECK(trained.last_line_of_out() == "saved run/checkpoint.safetensors");
+  CHECK(line_of(trained.out, "validation bag of words").texts == 6);
+  CHECK(line_of(trained.out, "validation " + model).texts == 6);
+  CHECK_THAT(trained.out, ContainsSubstring("\nafter step 14  validation accuracy "));  // 54 texts are 7 batches of 8
+
+  const Outcome scored = here.run("classify", "eval --from run");
+  INFO(scored.err);
+  REQUIRE(scored.status == 0);
+  CHECK(count_lines(scored.out) == 1);
+  const Line tested = line_of(scored.out, "test " + model);
+  CHECK(tested.texts == 20);
+  CHECK(tested.accuracy > 0.9);
+  CHECK(here.run("classify", "eval --from run --data reviews/test.tsv").out == scored.out);
+  CHECK(here.run("classify", "eval --from run -b 3 --threads 1").out == scored.out);
+
+  // Each text by itself, as lines and as arguments, is what it was among the others.
+  here.write("texts.txt", texts_of(read_file(here / "reviews/test.tsv")));
+  const Outcome predicted = here.run("classify", "predict --from run <texts.txt");
+  CHECK(predicted.status == 0);
+  CHECK(predicted.err.empty());
+  REQUIRE(count_lines(predicted.out) == 20);
+  std::istringstream lines(predicted.out), rows(read_file(here / "reviews/test.tsv"));
+  std::string line, row, arguments;
+  int right = 0;
+  std::getline(rows, row);
+  while (std::getline(lines, line) && std::getline(rows, row)) {
+    std::smatch parts;
+    REQUIRE(std::regex_match(line, parts, std::regex(R"((good|bad)\t([01]\.\d{4})\t(.*))")));
+    CHECK(std::stod(parts[2]) >= 0.5);
+    const std::string text = row.substr(row.find('\t') + 1);
+    CHECK(parts[3] == text);
+    right += row.starts_with(parts[1].str() + "\t") ? 1 : 0;
+    arguments += " '" + text + "'";
+  }
+  CHECK(right == std::lround(20 * tested.accuracy));
+  CHECK(here.run("classify", "predict --from run" + arguments).out == predicted.out);
+  CHECK(here.run("classify", "predict --from run --threads 1" + arguments).out == predicted.out);
+}
+
+TEST_CASE("the test part is set aside, and scored once", "[classify]") {
+  TextWorkplace here;
+  const Outcome trained = here.must_train("classify", "--final --out run");
+  CHECK_THAT(trained.out, ContainsSubstring("reviews: 60 texts to train on, 20 to test, "));
+  CHECK_THAT(trained.out, !ContainsSubstring("validation"));
+  CHECK_THAT(trained.out, ContainsSubstring("\n" + here.run("classify", "eval --from run").out));
+  CHECK(line_of(trained.out, "test bag of words").texts == 20);
+}
+
+TEST_CASE("reviews are read from tables and from folders", "[classify]") {
+  TextWorkplace here;
+  // One table: its validation part is what eval scores.
+  const Outcome one = here.must_train("classify", "--data reviews/train.tsv --out one");
+  CHECK_THAT(one.out, ContainsSubstring("\n" + here.run("classify", "eval --from one").out));
+  CHECK(line_of(one.out, "validation ctransformer").texts == 6);
+
+  // Columns by their numbers.
+  std::string numbered = std::regex_replace(read_file(here / "reviews/train.tsv"), std::regex("\t"), "\t7\t");
+  here.write("numbered.tsv", numbered);
+  const Outcome by_number =
+      here.must_train("classify", "--data numbered.tsv --label-column 1 --text-column 3 --header --out by-number");
+  CHECK(line_of(by_number.out, "validation ctransformer").texts == 6);
+  CHECK(here.metrics("by-number") == here.metrics("one"));
+
+  // A folder a class, as aclImdb. Texts have many lines there, and one has none of the known words.
+  for (const char* part : {"train", "test"}) {
+    for (const char* label : {"neg", "pos"}) {
+      for (int i = 0; i < 6; ++i) {
+        here.write(std::string("acl/") + part + "/" + label + "/" + std::to_string(i) + "_1.txt",
+                   i == 5 ? "<br />" : std::string(label) == "neg" ? "a grey\n\tday" : "a warm\nday");
+      }
+    }
+  }
+  here.write("acl/train/unsup/0_0.txt", "left out");
+  here.write("acl/train/urls.txt", "left out, too");
+  const Outcome folder = here.must_train("classify", "--data acl --out folder");
+  CHECK_THAT(folder.out, ContainsSubstring("acl: 10 texts to train on, 2 to validate, 2 classes"));
+  CHECK_THAT(folder.out, ContainsSubstring("a grey  day\n") || ContainsSubstring("a warm day\n"));
+  CHECK(line_of(here.run("classify", "eval --from folder").out, "test ctransformer").texts == 12);
+}
+
+TEST_CASE("of a text that is too long, one end is read", "[classify]") {
+  const std::string keep = GENERATE("start", "end");
+  TextWorkplace here;
+  here.must_train("classify", "-M 3 -e 10 --out run --keep " + keep);
+  auto label = [&](const std::string& text) {
+    const Outcome predicted = here.run("classify", "predict --from run '" + text + "'");
+    return predicted.out.substr(0, predicted.out.rfind('\t'));
+  };
+  CHECK(label("warm tea and cold grey day") == label(keep == "start" ? "warm tea and" : "cold grey day"));
+  CHECK(label("warm tea and cold grey day") != label(keep == "end" ? "warm tea and" : "cold grey day"));
+}
+
+TEST_CASE("a classifier's run leaves its numbers in metrics.csv", "[classify]") {
+  TextWorkplace here;
+  here.must_train("classify", "--out run --tb_dir board");
+  std::istringstream file(here.metrics("run"));
+  std::string row;
+  std::getline(file, row);
+  CHECK(row == "step,loss,learn_rate,gradient_norm,validation_loss,validation_accuracy");
+  for (int step = 1; step <= 14; ++step) {
+    REQUIRE(std::getline(file, row));
+    CHECK(row.starts_with(std::to_string(step) + ","));
+    CHECK(row.ends_with(",,") == (step != 7 && step != 14));
+  }
+  CHECK_FALSE(std::getline(file, row));
+  CHECK(fs::begin(fs::directory_iterator(here / "board")) != fs::directory_iterator());
+}
+
+TEST_CASE("classify: the same seed gives the same bits with any number of threads", "[classify]") {
+  TextWorkplace here;
+  const std::string options = GENERATE("--dropout 0.2 --accumulate 2", "--max-pool --mask-padding --optimizer adamw");
+  CAPTURE(options);
+  const Outcome first = here.must_train("classify", options + " --threads 1 --out run");
+  for (const char* again : {"1", "2", "3"}) {
+    const Outcome outcome = here.must_train("classify", options + " --out again --threads " + again);
+    CHECK(here.checkpoint("again") == here.checkpoint("run"));
+    CHECK(here.metrics("again") == here.metrics("run"));
+    CHECK_THAT(outcome.out, ContainsSubstring(here.run("classify", "eval --data reviews/test.tsv --from run").out) ||
+                                ContainsSubstring("validation"));
+  }
+  here.must_train("classify", options + " --out other -r 2");
+  CHECK(here.metrics("other") != here.metrics("run"));
+}
+
+TEST_CASE("classify: a run in two parts is the run in one", "[classify]") {
+  TextWorkplace here;
+  const std::string options = "--dropout 0.2 --accumulate 2 --schedule constant ";
+  here.must_train("classify", options + "-e 2 --out whole");
+  here.must_train("classify", options + "-e 1 --out parts");
+  const Outcome second = here.run("classify", "train --resume --out parts -e 2");
+  INFO(second.err);
+  REQUIRE(second.status == 0);
+  CHECK_THAT(second.out, ContainsSubstring(", resumed after step 4\n"));
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("classify: an interrupted run goes on as if nothing had been", "[classify]") {
+  TextWorkplace here;
+  const std::string options = "-e 300 --dropout 0.1 --schedule cosine --out ";
+  here.must_train("classify", options + "whole");
+  const Outcome stopped = here.shell(
+      "'" REEL_BIN_DIR "/classify' train --data reviews -E 16 -H 2 -d 1 -M 8 -b 8 -l 1e-2 --lr-warmup 32 " + options +
+      "parts & until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
+      "do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  CHECK(stopped.status == 130);
+  CHECK_THAT(stopped.last_line_of_out(), ContainsSubstring("To go on: classify train --resume --out parts"));
+  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
+  CHECK(here.run("classify", "predict --from parts 'warm tea'").status == 0);
+  const Outcome resumed = here.must_train("classify", options + "parts --resume");
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("without data, reviews from a grammar are learnt, by a small model", "[classify]") {
+  TextWorkplace here;
+  const Outcome trained = here.run("classify", "train -e 1 -E 8 -d 1 -b 100 --out run");
+  INFO(trained.err);
+  REQUIRE(trained.status == 0);
+  CHECK_THAT(trained.out, ContainsSubstring("built-in reviews: 9000 texts to train on, 1000 to validate, 2 classes"));
+  // Words alone tell next to nothing.
+  const Line words = line_of(trained.out, "validation bag of words");
+  CHECK(words.texts == 1000);
+  CHECK(words.accuracy < 0.7);
+  CHECK(line_of(here.run("classify", "eval --from run").out, "test ctransformer").texts == 1000);
+
+  const Checkpoint small = load_checkpoint(here / "run/checkpoint.safetensors", "classify");
+  CHECK(option_of(small, "embedding") == "8");  // as the command line says
+  CHECK(option_of(small, "heads") == "2");
+  CHECK(option_of(small, "learn-rate") == "0.001");
+  here.must_train("classify", "--out real");
+  const Checkpoint real = load_checkpoint(here / "real/checkpoint.safetensors", "classify");
+  CHECK(option_of(real, "gradient-clipping") == "1");
+  CHECK(option_of(real, "vocab-size") == "50000");
+  CHECK(option_of(real, "schedule") == "constant");
+}
+
+TEST_CASE("lines that are empty are no texts", "[classify]") {
+  TextWorkplace here;
+  here.must_train("classify", "--out run");
+  const Outcome predicted = here.run("classify", "predict --from run < /dev/null");
+  CHECK(predicted.status == 0);
+  CHECK(predicted.out.empty());
+  here.write("lines.txt", "\nwarm tea\n \t\n\r\n<br />\nno line end");
+  const Outcome lines = here.run("classify", "predict --from run <lines.txt");
+  CHECK(lines.status == 0);
+  CHECK(count_lines(lines.out) == 3);
+  CHECK(lines.out.ends_with("\tno line end\n"));
+}
+
+TEST_CASE("classify's help says what there is", "[classify]") {
+  TextWorkplace here;
+  for (const char* verb : {"train", "eval", "predict"}) {
+    const Outcome page = here.run("classify", std::string(verb) + " -h");
+    CHECK(page.status == 0);
+    CHECK(page.err.empty());
+    CHECK(page.out.starts_with("usage: classify " + std::string(verb) + " [options]"));
+  }
+  // The published defaults.
+  const std::string page = here.run("classify", "train -h").out;
+  for (const char* option : {"-e, --num-epochs N", "-b, --batch-size N", "-l, --learn-rate RATE", "-E, --embedding N",
+                             "-V, --vocab-size N", "-M, --max N", "-H, --heads N", "-d, --depth N",
+                             "-r, --random-seed N", "-f, --final", "--max-pool", "--gradient-clipping NORM"}) {
+    CHECK_THAT(page, ContainsSubstring(option));
+  }
+  const std::string unwrapped = std::regex_replace(page, std::regex("\\s+"), " ");
+  for (const char* value : {"default 80;", "default 4;", "default 1e-4;", "default 128;", "default 50000;",
+                            "default 512;", "default 8;", "default 6;", "default 10000;", "--embedding 64"}) {
+    CHECK_THAT(unwrapped, ContainsSubstring(value));
+  }
+}

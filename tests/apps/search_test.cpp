@@ -1,0 +1,173 @@
+// Greedy and beam search against all sequences that there are, on a made-up model of five tokens.
+
+#include "apps/translate/search.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "autograd/creation.h"
+#include "autograd/ops.h"
+#include "autograd/random.h"
+#include "tests/catch.h"
+
+using namespace reel;
+using namespace reel::apps;
+
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+constexpr std::int32_t vocabulary = 5, start = 2, end_token = 3;
+constexpr double impossible = -1e9;
+
+/// What follows a beginning is as `next` says: log-probabilities up to a constant, one for each token.
+class MadeUp : public nn::Translator {
+ public:
+  using Next = std::function<std::vector<double>(const Tokens& source, const Tokens& beginning)>;
+  explicit MadeUp(Next next) : next_(std::move(next)) {}
+
+  Tensor encode(const Ids& source) const override { return zeros({source.size(0), source.size(1), 1}); }
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override {
+    REQUIRE(memory.size(0) == target.size(0));
+    REQUIRE(source.size(0) == target.size(0));
+    const int64_t B = target.size(0), T = target.size(1), S = source.size(1);
+    std::vector<double> logits;
+    for (int64_t b = 0; b < B; ++b) {
+      const Tokens read(source.data() + b * S, source.data() + (b + 1) * S);
+      for (int64_t t = 1; t <= T; ++t) {
+        for (double logit : next_(read, Tokens(target.data() + b * T, target.data() + b * T + t))) {
+          logits.push_back(logit);
+        }
+      }
+    }
+    return tensor({B, T, vocabulary}, logits, DType::f64);
+  }
+
+ private:
+  Next next_;
+};
+
+/// Other random numbers for each source and beginning, `end_bonus` more for the end.
+MadeUp random_model(std::uint64_t seed, double end_bonus = 0) {
+  return MadeUp([=](const Tokens& source, const Tokens& beginning) {
+    std::uint64_t state = seed;
+    for (std::int32_t token : source) state = state * 31 + static_cast<std::uint64_t>(token) + 1;
+    for (std::int32_t token : beginning) state = state * 37 + static_cast<std::uint64_t>(token) + 1;
+    Generator generator(state);
+    std::vector<double> logits;
+    for (std::int32_t token = 0; token < vocabulary; ++token) {
+      logits.push_back(4 * generator.uniform() + (token == end_token ? end_bonus : 0));
+    }
+    return logits;
+  });
+}
+
+struct Found {
+  Tokens tokens;
+  double score = -std::numeric_limits<double>::infinity();
+};
+
+/// The best of all sequences that end within `longest` tokens, without start and end.
+void search_all(const MadeUp& model, const Ids& source, double alpha, std::size_t longest, const Tokens& beginning,
+                double log_prob, Found& best) {
+  const Tensor logits = model.decode(model.encode(source), source, Ids({1, std::ssize(beginning)}, beginning));
+  const std::vector<double> log_probs = log_softmax(logits.select(1, -1), -1).to_vector();
+  for (std::int32_t token = 0; token < vocabulary; ++token) {
+    const double total = log_prob + log_probs[static_cast<std::size_t>(token)];
+    Tokens longer = beginning;
+    longer.push_back(token);
+    if (token != end_token) {
+      if (longer.size() <= longest) search_all(model, source, alpha, longest, longer, total, best);
+      continue;
+    }
+    const double score = total / std::pow((5.0 + static_cast<double>(longer.size() - 1)) / 6, alpha);
+    if (score > best.score) best = {Tokens(longer.begin() + 1, longer.end() - 1), score};
+  }
+}
+
+const Ids a_source({1, 2}, {4, 1});
+
+}  // namespace
+
+TEST_CASE("a beam that keeps everything finds the best of all sequences", "[search]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (double alpha : {0.0, 0.6, 2.0}) {
+      CAPTURE(seed, alpha);
+      MadeUp model = random_model(seed);
+      Found best;
+      search_all(model, a_source, alpha, 4, {start}, 0, best);
+      CHECK(beam_search(model, a_source, 1000, alpha, {.start = start, .end = end_token, .longest = 4}) == best.tokens);
+    }
+  }
+}
+
+TEST_CASE("a beam of one is greedy search", "[search]") {
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 8};
+  bool ended = false, unended = false;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    MadeUp model = random_model(seed, -0.5);
+    const Tokens greedy = greedy_search(model, a_source, limits)[0];
+    CHECK(beam_search(model, a_source, 1, 0.6, limits) == greedy);
+    (greedy.size() < 8 ? ended : unended) = true;
+  }
+  CHECK(ended);
+  CHECK(unended);
+}
+
+TEST_CASE("greedy search takes each step's most probable token, in every row of a batch", "[search]") {
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 6};
+  MadeUp model = random_model(7);
+  const Ids sources({3, 2}, {4, 1, 1, 1, 0, 4});
+  const std::vector<Tokens> together = greedy_search(model, sources, limits);
+  REQUIRE(together.size() == 3);
+  for (int64_t row = 0; row < 3; ++row) {
+    const Ids alone({1, 2}, {sources.data()[2 * row], sources.data()[2 * row + 1]});
+    CHECK(greedy_search(model, alone, limits) == std::vector<Tokens>{together[static_cast<std::size_t>(row)]});
+  }
+}
+
+TEST_CASE("a translation may be empty, and stops where it gets too long", "[search]") {
+  MadeUp silent([](const Tokens&, const Tokens&) { return std::vector<double>{0, 0, 0, 5, 0}; });
+  MadeUp endless([](const Tokens&, const Tokens& beginning) {
+    return std::vector<double>{0, beginning.size() % 2 == 0 ? 5.0 : 0.0, 0, impossible, 3};
+  });
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 3};
+  CHECK(greedy_search(silent, a_source, limits)[0].empty());
+  CHECK(beam_search(silent, a_source, 4, 0.6, limits).empty());
+  CHECK(greedy_search(endless, a_source, limits)[0] == Tokens{4, 1, 4});
+  CHECK(beam_search(endless, a_source, 4, 0.6, limits) == Tokens{4, 1, 4});
+  CHECK(greedy_search(endless, a_source, {.start = start, .end = end_token, .longest = 0})[0].empty());
+  CHECK(beam_search(endless, a_source, 4, 0.6, {.start = start, .end = end_token, .longest = 0}).empty());
+}
+
+TEST_CASE("a beam finds what greedy search walks past", "[search]") {
+  // 0 looks better than 1, but only 1 leads somewhere: 0.5 · 0.25 < 0.4 · 0.9.
+  MadeUp model([](const Tokens&, const Tokens& beginning) -> std::vector<double> {
+    if (beginning.size() == 1) return {std::log(0.5), std::log(0.4), impossible, std::log(0.1), impossible};
+    if (beginning.size() == 2 && beginning[1] == 0) {
+      return {std::log(0.25), std::log(0.25), impossible, std::log(0.25), std::log(0.25)};
+    }
+    return {std::log(0.05), std::log(0.05), impossible, std::log(0.9), impossible};
+  });
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 5};
+  CHECK(greedy_search(model, a_source, limits)[0][0] == 0);
+  CHECK(beam_search(model, a_source, 2, 0, limits) == Tokens{1});
+}
+
+TEST_CASE("the length penalty favours longer translations", "[search]") {
+  // log 0.5 = -0.693 for none, log 0.45 = -0.799 for one word: divided by (5 + 1) / 6 and (5 + 2) / 6, -0.684.
+  MadeUp model([](const Tokens&, const Tokens& beginning) -> std::vector<double> {
+    if (beginning.size() == 1) return {std::log(0.5), impossible, impossible, std::log(0.5), impossible};
+    return {std::log(0.1), impossible, impossible, std::log(0.9), impossible};
+  });
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 5};
+  CHECK(beam_search(model, a_source, 3, 0, limits).empty());
+  CHECK(beam_search(model, a_source, 3, 1, limits) == Tokens{0});
+}
+
+TEST_CASE("a beam of nothing is refused", "[search]") {
+  MadeUp model = random_model(1);
+  CHECK_THROWS_WITH(beam_search(model, a_source, 0, 0.6, {}), ContainsSubstring("the width is 0"));
+}
