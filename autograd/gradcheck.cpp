@@ -63,7 +63,8 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
       result.worst = share >= result.worst ? share : result.worst;
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
-      result.problem = text("input ", n, " ", inputs[n].shape(), ": the whole gradient is zero, so nothing was checked");
+      result.problem =
+          text("input ", n, " ", inputs[n].shape(), ": the whole gradient is zero, so nothing was checked");
     }
   }
   return result;

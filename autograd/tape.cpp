@@ -83,10 +83,12 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
 std::size_t Tape::entry_of(const char* caller, const Tensor& y) const {
   if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute the loss again");
   if (y.impl().tape != serial_) {
-    fail(caller, ": the loss was not recorded on this tape; compute it from tensors that require a gradient while the "
+    fail(caller,
+         ": the loss was not recorded on this tape; compute it from tensors that require a gradient while the "
          "tape lives");
   }
-  if (y.numel() != 1) fail(caller, ": the loss has the shape ", y.shape(), "; need one element, such as its sum or mean");
+  if (y.numel() != 1)
+    fail(caller, ": the loss has the shape ", y.shape(), "; need one element, such as its sum or mean");
   return y.impl().entry;
 }
 
@@ -121,7 +123,8 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
   for (const Tensor& x : xs) {
     const Source source = source_of(x);
     if (source.kind == Source::constant) {
-      fail("gradients: an x of the shape ", x.shape(), " needs no gradient; call requires_grad() on it before y is computed");
+      fail("gradients: an x of the shape ", x.shape(),
+           " needs no gradient; call requires_grad() on it before y is computed");
     }
     if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
   }
@@ -148,7 +151,7 @@ std::string Tape::to_string() const {
     const char* separator = " ";
     for (const Source& input : entries_[i].inputs) {
       lines += separator;
-      lines += input.kind == Source::entry ? std::to_string(input.index)
+      lines += input.kind == Source::entry  ? std::to_string(input.index)
                : input.kind == Source::leaf ? text("leaf ", input.tensor.shape())
                                             : "constant";
       separator = ", ";
@@ -180,11 +183,13 @@ void Grads::add(std::size_t input, Tensor dx) {
   const DType dtype = is_leaf ? source.tensor.dtype() : tape_.entries_[source.index].dtype;
 
   if (dx.dtype() != dtype) {
-    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ", the input ", dtype);
+    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ", the input ",
+         dtype);
   }
   if (dx.shape() != shape) {
     if (!broadcasts_to(shape, dx.shape())) {
-      fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.shape(), ", the input ", shape);
+      fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.shape(), ", the input ",
+           shape);
     }
     dx = sum_to(dx, shape);
   }

@@ -101,10 +101,10 @@ struct Tensor::Impl {
   Strides strides;
   DType dtype = DType::f32;
 
-  bool needs_grad = false;   // a leaf whose gradient is wanted
-  Tensor grad;               // of such a leaf
-  std::uint64_t tape = 0;    // the serial number of the tape that recorded this result; 0 for none
-  std::size_t entry = 0;     // its entry there
+  bool needs_grad = false;  // a leaf whose gradient is wanted
+  Tensor grad;              // of such a leaf
+  std::uint64_t tape = 0;   // the serial number of the tape that recorded this result; 0 for none
+  std::size_t entry = 0;    // its entry there
 };
 
 inline const Shape& Tensor::shape() const { return impl().shape; }

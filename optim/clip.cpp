@@ -12,9 +12,8 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   double squares = 0;
   for (const Tensor& parameter : parameters) {
     if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
-      squares += with_type(gradient.dtype(), [&]<class T>(T) {
-        return kernels::sum_of_squares(gradient.numel(), gradient.data<T>());
-      });
+      squares += with_type(gradient.dtype(),
+                           [&]<class T>(T) { return kernels::sum_of_squares(gradient.numel(), gradient.data<T>()); });
     }
   }
   const double norm = std::sqrt(squares);
@@ -23,9 +22,8 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
 
   for (const Tensor& parameter : parameters) {
     if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
-      with_type(gradient.dtype(), [&]<class T>(T) {
-        kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor));
-      });
+      with_type(gradient.dtype(),
+                [&]<class T>(T) { kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor)); });
     }
   }
   return norm;

@@ -33,7 +33,8 @@ Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, double learn_rat
     : learn_rate_(learn_rate), moment_names_(std::move(moment_names)) {
   for (const auto& [parameters, weight_decay] : groups) {
     for (const Tensor& parameter : parameters) {
-      if (!parameter.is_contiguous()) fail("optimizer: a parameter of the shape ", parameter.shape(), " is not contiguous");
+      if (!parameter.is_contiguous())
+        fail("optimizer: a parameter of the shape ", parameter.shape(), " is not contiguous");
       Slot slot{parameter, weight_decay, {}, zeros({}, DType::f64)};
       for (std::size_t i = 0; i < moment_names_.size(); ++i) {
         slot.moments.push_back(zeros(parameter.shape(), parameter.dtype()));

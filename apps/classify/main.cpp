@@ -66,11 +66,21 @@ void declare_predict(Options& o, PredictConfig& c) {
   add_threads(o, c.threads);
 }
 
+bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
+void check_utf8(const std::string& text, const std::string& where) {
+  if (data::replace_invalid_utf8(text) != text) fail(where, ": is not UTF-8");
+}
+
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
+  for (std::size_t i = 0; i < c.texts.size(); ++i) {
+    const std::string where = text("TEXT ", i + 1);
+    if (is_blank(c.texts[i])) throw UsageError(where + " is empty");
+    check_utf8(c.texts[i], where);
+  }
   TrainedClassifier trained = load(c.from);
-  auto print = [&](const std::string& text, const std::string& where) {
-    if (data::replace_invalid_utf8(text) != text) fail(where, " is not UTF-8");
+  auto print = [&](const std::string& text) {
     const std::vector<data::Tokens> tokens{encode(text, *trained.tokenizer, trained.config)};
     constexpr std::int64_t row = 0;
     const std::vector<double> log_probs = trained.model->log_probs(data::pad(tokens, {&row, 1}).ids).to_vector();
@@ -79,11 +89,12 @@ void predict(Options&, PredictConfig& c) {
     std::snprintf(probability, sizeof probability, "%.4f", std::exp(log_probs[static_cast<std::size_t>(best)]));
     std::cout << trained.classes[static_cast<std::size_t>(best)] << '\t' << probability << '\t' << text << std::endl;
   };
-  for (std::size_t i = 0; i < c.texts.size(); ++i) print(c.texts[i], text("TEXT ", i + 1));
+  for (const std::string& text : c.texts) print(text);
   if (!c.texts.empty()) return;
   std::string line;
   for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
-    if (line.find_first_not_of(" \t\r") != line.npos) print(line, text("standard input, line ", number));
+    check_utf8(line, text("standard input, line ", number));
+    if (!is_blank(line)) print(line);
   }
 }
 

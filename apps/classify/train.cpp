@@ -186,8 +186,8 @@ void train_classifier(Options& options, ClassifyConfig& config) {
   const std::int64_t per_epoch = task.steps_per_epoch();
   Trainer trainer("classify", options, config.training, task, config.epochs * per_epoch, per_epoch);
   if (saved) {
-    trainer.go_on(*saved);
     task.set_place(order_state_from(note(*saved, "order")));
+    trainer.go_on(*saved);
   }
 
   std::cout << (config.data.empty() ? "built-in reviews" : config.data) << ": " << task.parts().train.tokens.size()

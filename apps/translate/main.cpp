@@ -71,25 +71,36 @@ void declare_predict(Options& o, PredictConfig& c) {
   add_threads(o, c.threads);
 }
 
+bool is_blank(const std::string& sentence) { return sentence.find_first_not_of(" \t\r\n") == sentence.npos; }
+
+void check_utf8(const std::string& sentence, const std::string& where) {
+  if (data::replace_invalid_utf8(sentence) != sentence) fail(where, ": is not UTF-8");
+}
+
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
+  for (std::size_t i = 0; i < c.sentences.size(); ++i) {
+    const std::string where = text("SENTENCE ", i + 1);
+    if (is_blank(c.sentences[i])) throw UsageError(where + " is empty");
+    check_utf8(c.sentences[i], where);
+  }
   TrainedTranslator trained = load(c.from);
-  auto print = [&](const std::string& sentence, const std::string& where) {
-    if (data::replace_invalid_utf8(sentence) != sentence) fail(where, " is not UTF-8");
-    if (sentence.find_first_not_of(" \t\r\n") == sentence.npos) {
-      std::cout << std::endl;
-      return;
-    }
+  auto print = [&](const std::string& sentence) {
     const EncodedPairs one{{encode_sentence(sentence, *trained.source, trained.config.length)}, {}};
     std::cout << translate_all(*trained.model, one, *trained.target, c.search.beam, c.search.alpha,
                                trained.config.length)[0]
               << std::endl;
   };
-  for (std::size_t i = 0; i < c.sentences.size(); ++i) print(c.sentences[i], text("SENTENCE ", i + 1));
+  for (const std::string& sentence : c.sentences) print(sentence);
   if (!c.sentences.empty()) return;
   std::string line;
   for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
-    print(line, text("standard input, line ", number));
+    check_utf8(line, text("standard input, line ", number));
+    if (is_blank(line)) {
+      std::cout << std::endl;
+    } else {
+      print(line);
+    }
   }
 }
 

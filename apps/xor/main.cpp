@@ -15,9 +15,9 @@ int main() {
   optim::Adam optimizer({{model.parameters()}}, {.learn_rate = 0.02});
   const Tensor x = tensor({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), y = tensor({4, 1}, {0, 1, 1, 0});
   for (int step = 0; step <= 300; ++step) {
-    Tape tape;                                  // records what is computed from here on
+    Tape tape;  // records what is computed from here on
     const Tensor error = model(x) - y, loss = mean(error * error);
-    tape.backward(loss);                        // fills in the parameters' gradients
+    tape.backward(loss);  // fills in the parameters' gradients
     optimizer.step();
     optimizer.zero_grad();
     if (step % 100 == 0) std::cout << "step " << step << "  loss " << loss.item() << '\n';

@@ -56,7 +56,7 @@ template <class T>
 void softmax(int64_t rows, int64_t n, const T* x, T* y) {
   detail::for_each_row(rows, n, [&](int64_t start) {
     const T largest = detail::max_row(x + start, n);  // subtracted, or exp would overflow
-    if (largest == detail::minus_infinity<T>) {  // all are -inf or NaN, which stays
+    if (largest == detail::minus_infinity<T>) {       // all are -inf or NaN, which stays
       std::replace_copy(x + start, x + start + n, y + start, largest, T(0));
       return;
     }

@@ -47,10 +47,10 @@ void sgd(int64_t n, T* x, const T* gradient, T* velocity, T rate, T momentum, T 
 /// What is the same for every number that Adam updates in one step.
 template <class T>
 struct AdamStep {
-  T rate;            // the learning rate over 1 - β₁ᵗ
-  T beta1, gain1;    // β₁ and 1 - β₁, rounded one by one: 1 - 0.999f is off by 1e-5
+  T rate;          // the learning rate over 1 - β₁ᵗ
+  T beta1, gain1;  // β₁ and 1 - β₁, rounded one by one: 1 - 0.999f is off by 1e-5
   T beta2, gain2;
-  T root_scale;      // 1 / √(1 - β₂ᵗ)
+  T root_scale;  // 1 / √(1 - β₂ᵗ)
   T epsilon;
   T gradient_decay;  // added to the gradient times x: Adam's L2 penalty
   T shrink;          // what x is multiplied by first: AdamW's decoupled decay
@@ -73,7 +73,8 @@ void adam(int64_t n, T* x, const T* gradient, T* m, T* v, const AdamStep<T>& ste
 
 template <class T>
 void scale(int64_t n, T* x, T factor) {
-  detail::for_each_lane_group<T>(n, [=](int64_t i, auto get, auto put) { put(x + i, Vec<T>(get(x + i) * splat(factor))); });
+  detail::for_each_lane_group<T>(
+      n, [=](int64_t i, auto get, auto put) { put(x + i, Vec<T>(get(x + i) * splat(factor))); });
 }
 
 /// Σ x², in f64: the squares of f32 would overflow from 1e19 on.

@@ -68,7 +68,8 @@ Tensor pow(const Tensor& x, double exponent) {
 
 /// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at a = 0
 Tensor pow(const Tensor& a, const Tensor& b) {
-  Tensor c = map("pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
+  Tensor c = map(
+      "pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
   return record("pow", {a, b}, c, [a, b, c](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, c.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
@@ -79,7 +80,8 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 /// c = max(a, b)      da = dc where a > b, dc / 2 where a = b
 Tensor maximum(const Tensor& a, const Tensor& b) {
   // A NaN in either operand stays.
-  Tensor c = map("maximum", [](auto u, auto v) { return select(is_nan(u), u, select(u > v, u, v)); }, a, b);
+  Tensor c = map(
+      "maximum", [](auto u, auto v) { return select(is_nan(u), u, select(u > v, u, v)); }, a, b);
   return record("maximum", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
     auto share = [](auto u, auto v) {
       using T = typename decltype(u)::value_type;
@@ -96,8 +98,8 @@ void add_in_place(Tensor& x, const Tensor& y) {
   check_same_dtype("add_in_place", x, y);
   with_type(x.dtype(), [&]<class T>(T) {
     const Strides strides = broadcast_strides(y.shape(), y.strides(), x.shape());
-    kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{},
-                 kernels::Operand<T>{x.data<T>(), x.strides()}, kernels::Operand<T>{y.data<T>(), strides});
+    kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{}, kernels::Operand<T>{x.data<T>(), x.strides()},
+                 kernels::Operand<T>{y.data<T>(), strides});
   });
 }
 

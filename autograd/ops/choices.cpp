@@ -53,12 +53,11 @@ Tensor where(const Ids& condition, const Tensor& a, const Tensor& b) {
   with_type(c.dtype(), [&]<class T>(T) {
     const Strides of_a = broadcast_strides(a.shape(), a.strides(), c.shape());
     const Strides of_b = broadcast_strides(b.shape(), b.strides(), c.shape());
-    const Strides of_condition =
-        broadcast_strides(condition.shape(), contiguous_strides(condition.shape()), c.shape());
+    const Strides of_condition = broadcast_strides(condition.shape(), contiguous_strides(condition.shape()), c.shape());
     auto choose = [](auto test, auto u, auto v) { return select(test != splat(T(0)), u, v); };
     kernels::map(c.shape(), c.data<T>(), c.strides(), choose,
-                 kernels::Operand<std::int32_t>{condition.data(), of_condition},
-                 kernels::Operand<T>{a.data<T>(), of_a}, kernels::Operand<T>{b.data<T>(), of_b});
+                 kernels::Operand<std::int32_t>{condition.data(), of_condition}, kernels::Operand<T>{a.data<T>(), of_a},
+                 kernels::Operand<T>{b.data<T>(), of_b});
   });
   return record("where", {a, b}, c, [condition](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, dc.dtype());

@@ -19,9 +19,8 @@ Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
     kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), start.seed, start.position / 4, threshold,
                      static_cast<T>(1 / (1 - p)));
   });
-  return record("dropout", {x}, y, [p, start](const Tensor& dy, Grads& grads) {
-    grads.add(0, dropout_from(dy, p, start));
-  });
+  return record("dropout", {x}, y,
+                [p, start](const Tensor& dy, Grads& grads) { grads.add(0, dropout_from(dy, p, start)); });
 }
 
 }  // namespace

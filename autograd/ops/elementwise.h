@@ -25,9 +25,7 @@ Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x
       kernels::map(shape, result.data<T>(), result.strides(), op,
                    kernels::Operand<T>{operands.first->template data<T>(), operands.second}...);
     };
-    auto operand = [&](const Tensor& in) {
-      return std::pair(&in, broadcast_strides(in.shape(), in.strides(), shape));
-    };
+    auto operand = [&](const Tensor& in) { return std::pair(&in, broadcast_strides(in.shape(), in.strides(), shape)); };
     run(operand(x), operand(others)...);
   });
   return result;

@@ -11,25 +11,29 @@ using kernels::splat;
 
 /// y = e^x            dx = dy y
 Tensor exp(const Tensor& x) {
-  Tensor y = map("exp", [](auto v) { return kernels::exp(v); }, x);
+  Tensor y = map(
+      "exp", [](auto v) { return kernels::exp(v); }, x);
   return record("exp", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, dy * y); });
 }
 
 /// y = log x          dx = dy / x
 Tensor log(const Tensor& x) {
-  Tensor y = map("log", [](auto v) { return kernels::log(v); }, x);
+  Tensor y = map(
+      "log", [](auto v) { return kernels::log(v); }, x);
   return record("log", {x}, y, [x](const Tensor& dy, Grads& grads) { grads.add(0, dy / x); });
 }
 
 /// y = √x             dx = dy / (2 y)
 Tensor sqrt(const Tensor& x) {
-  Tensor y = map("sqrt", [](auto v) { return kernels::sqrt(v); }, x);
+  Tensor y = map(
+      "sqrt", [](auto v) { return kernels::sqrt(v); }, x);
   return record("sqrt", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, dy / (y * 2.0)); });
 }
 
 /// y = |x|            dx = dy sign(x), 0 at the kink
 Tensor abs(const Tensor& x) {
-  Tensor y = map("abs", [](auto v) { return kernels::abs(v); }, x);
+  Tensor y = map(
+      "abs", [](auto v) { return kernels::abs(v); }, x);
   return record("abs", {x}, y, [x](const Tensor& dy, Grads& grads) {
     auto sign = [](auto v) {
       using T = typename decltype(v)::value_type;
@@ -41,19 +45,22 @@ Tensor abs(const Tensor& x) {
 
 /// y = sin x          dx = dy cos x
 Tensor sin(const Tensor& x) {
-  Tensor y = map("sin", [](auto v) { return kernels::sin(v); }, x);
+  Tensor y = map(
+      "sin", [](auto v) { return kernels::sin(v); }, x);
   return record("sin", {x}, y, [x](const Tensor& dy, Grads& grads) { grads.add(0, dy * cos(x)); });
 }
 
 /// y = cos x          dx = -dy sin x
 Tensor cos(const Tensor& x) {
-  Tensor y = map("cos", [](auto v) { return kernels::cos(v); }, x);
+  Tensor y = map(
+      "cos", [](auto v) { return kernels::cos(v); }, x);
   return record("cos", {x}, y, [x](const Tensor& dy, Grads& grads) { grads.add(0, -(dy * sin(x))); });
 }
 
 /// y = tanh x         dx = dy (1 - y²)
 Tensor tanh(const Tensor& x) {
-  Tensor y = map("tanh", [](auto v) { return kernels::tanh(v); }, x);
+  Tensor y = map(
+      "tanh", [](auto v) { return kernels::tanh(v); }, x);
   return record("tanh", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, dy * (1.0 - y * y)); });
 }
 
@@ -69,7 +76,8 @@ Tensor sigmoid(const Tensor& x) {
 
 /// y = 2/√π ∫₀ˣ e^-t² dt       dx = dy 2/√π e^-x²
 Tensor erf(const Tensor& x) {
-  Tensor y = map("erf", [](auto v) { return kernels::erf(v); }, x);
+  Tensor y = map(
+      "erf", [](auto v) { return kernels::erf(v); }, x);
   return record("erf", {x}, y, [x](const Tensor& dy, Grads& grads) {
     grads.add(0, dy * exp(-(x * x)) * (2.0 * std::numbers::inv_sqrtpi));
   });

@@ -88,8 +88,8 @@ Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t
   Shape whole = y.shape();
   if (y.rank() == shape.rank()) whole[axis] = shape[axis];
   if (whole != shape || step < 1 || start < 0 || end > shape[axis]) {
-    fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start, " in steps of ",
-         step);
+    fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start,
+         " in steps of ", step);
   }
   Tensor x = zeros(shape, y.dtype());
   copy(y, part_of(x, axis, start, length, step));
@@ -121,7 +121,8 @@ Tensor gather(const Tensor& x, int some_axis, const Ids& index) {
 /// x = 0, x[.., index[.., ..], ..] = y[.., ..]          dy = dx at index
 Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
   const int axis = normal_axis("scatter", some_axis, y.rank() + 1);
-  if (index.shape() != y.shape()) fail("scatter: index is ", index.shape(), ", y is ", y.shape(), "; they must be equal");
+  if (index.shape() != y.shape())
+    fail("scatter: index is ", index.shape(), ", y is ", y.shape(), "; they must be equal");
   check_indices("scatter", index, size);
   Shape shape = y.shape();
   shape.insert(axis, size);
@@ -131,9 +132,8 @@ Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::scatter(around.outer, size, around.inner, values.data<T>(), index.data(), x.data<T>());
   });
-  return record("scatter", {y}, x, [axis, index](const Tensor& dx, Grads& grads) {
-    grads.add(0, gather(dx, axis, index));
-  });
+  return record("scatter", {y}, x,
+                [axis, index](const Tensor& dx, Grads& grads) { grads.add(0, gather(dx, axis, index)); });
 }
 
 /// y[n] = table[ids[n]]          dtable[v] = Σ dy[n] over all n with ids[n] = v
@@ -165,9 +165,8 @@ Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
   with_type(y.dtype(), [&]<class T>(T) {
     kernels::scatter_add_rows(ids.numel(), y.size(-1), values.data<T>(), ids.data(), table.data<T>());
   });
-  return record("embedding_sum", {y}, table, [ids](const Tensor& dtable, Grads& grads) {
-    grads.add(0, embedding(dtable, ids));
-  });
+  return record("embedding_sum", {y}, table,
+                [ids](const Tensor& dtable, Grads& grads) { grads.add(0, embedding(dtable, ids)); });
 }
 
 }  // namespace reel

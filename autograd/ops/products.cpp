@@ -103,7 +103,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     if (grads.needs(1)) grads.add(1, matmul(dy.transpose(0, 1), rows));
     if (grads.needs(2)) grads.add(2, sum(dy, {0}));
   };
-  y = bias.defined() ? record("linear", {rows, weight, bias}, y, backward) : record("linear", {rows, weight}, y, backward);
+  y = bias.defined() ? record("linear", {rows, weight, bias}, y, backward)
+                     : record("linear", {rows, weight}, y, backward);
   return reshape(y, with_last(x.shape(), out));
 }
 

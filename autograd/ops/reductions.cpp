@@ -71,9 +71,8 @@ Tensor sum(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
   const Shape shape = x.shape(), kept = with_ones(shape, axes);
   Tensor y = sum_kept(x, axes);
   if (keep == KeepDim::no) y = Tensor(y, without(shape, axes), contiguous_strides(without(shape, axes)));
-  return record("sum", {x}, y, [shape, kept](const Tensor& dy, Grads& grads) {
-    grads.add(0, expand(reshape(dy, kept), shape));
-  });
+  return record("sum", {x}, y,
+                [shape, kept](const Tensor& dy, Grads& grads) { grads.add(0, expand(reshape(dy, kept), shape)); });
 }
 
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }

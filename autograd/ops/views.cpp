@@ -57,9 +57,8 @@ std::optional<Strides> view_strides(const Shape& from, const Strides& strides, c
 
 /// The shape of `x`'s elements under another one, as a view: the derivative is the same step back.
 Tensor record_view(const Tensor& x, const Shape& shape, const Strides& strides) {
-  return record("view", {x}, Tensor(x, shape, strides), [shape = x.shape()](const Tensor& dy, Grads& grads) {
-    grads.add(0, reshape(dy, shape));
-  });
+  return record("view", {x}, Tensor(x, shape, strides),
+                [shape = x.shape()](const Tensor& dy, Grads& grads) { grads.add(0, reshape(dy, shape)); });
 }
 
 }  // namespace
@@ -88,7 +87,8 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
   std::vector<int> back(static_cast<std::size_t>(rank), -1);
   Shape shape;
   Strides strides;
-  if (static_cast<int>(axes.size()) != rank) fail("permute: x ", x.shape(), " has ", rank, " axes, ", axes.size(), " are named");
+  if (static_cast<int>(axes.size()) != rank)
+    fail("permute: x ", x.shape(), " has ", rank, " axes, ", axes.size(), " are named");
   for (int to = 0; to < rank; ++to) {
     const int from = normal_axis("permute", axes[static_cast<std::size_t>(to)], rank);
     if (back[static_cast<std::size_t>(from)] >= 0) fail("permute: axis ", from, " is named twice");

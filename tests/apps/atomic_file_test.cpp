@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "autograd/error.h"
-#include "tests/temporary_folder.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 using reel::apps::ensure_folder;
 using reel::apps::write_file_atomically;

@@ -29,7 +29,7 @@ TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
   refused("silent.tsv", "label\ttext\ngood\t \nbad\tgrey day\n", "silent.tsv, line 2: the text is empty");
   refused("one.tsv", "label\ttext\ngood\twarm\ngood\tbright\n", "every example is of the class 'good'");
   refused("other.tsv", "label\treview\ngood\twarm\nbad\tcold\n", "no column is named 'text' here but label, review");
-  refused("bytes.tsv", "label\ttext\ngood\twarm\nbad\tc\xFFld\n", "bytes.tsv: not UTF-8 at byte 27, line 3");
+  refused("bytes.tsv", "label\ttext\ngood\twarm\nbad\tc\xFFld\n", "bytes.tsv: not UTF-8 at byte 26, line 3");
   refused("quote.csv", "label,text\ngood,\"warm\nbad,cold\n", "quote.csv, line 2: a quote is opened and never closed");
   refused("wide/train.csv", "label,text\ngood,warm, but not hot\nbad,cold\n", "train.csv, line 2: 3 columns; need 2");
   check_refused(here.train("classify", "--out run --text-column 3"), 1, "there is no column 3; the columns are 1 to 2");
@@ -91,8 +91,10 @@ TEST_CASE("classify: wrong command lines are refused", "[classify]") {
   check_refused(here.train("classify", "-V 4"), 2, "--vocab-size: 4 is out of range");
   check_refused(here.train("classify", "--keep middle"), 2, "--keep: \"middle\" is none of start, end");
   check_refused(here.train("classify", "--schedule cosine --lr-warmup 100000"), 2, "--lr-warmup: 100000 examples");
-  check_refused(here.run("classify", "eval --from missing"), 1, "missing/checkpoint.safetensors: there is no such file");
-  check_refused(here.run("classify", "predict --from missing tea"), 1, "missing/checkpoint.safetensors: there is no such");
+  check_refused(here.run("classify", "eval --from missing"), 1,
+                "missing/checkpoint.safetensors: there is no such file");
+  check_refused(here.run("classify", "predict --from missing tea"), 1,
+                "missing/checkpoint.safetensors: there is no such");
   CHECK_FALSE(fs::exists(here / "runs"));
 }
 
@@ -100,7 +102,8 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
   TextWorkplace here;
   here.must_train("classify", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
-  for (const char* option : {"-E 8", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--final", "--data reviews/train.tsv"}) {
+  for (const char* option :
+       {"-E 8", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--final", "--data reviews/train.tsv"}) {
     const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }
@@ -144,7 +147,8 @@ TEST_CASE("classify: a checkpoint that does not fit is refused", "[classify]") {
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "tea"); }, "the vocabulary is damaged");
   check_misfit([](Checkpoint& c) { replace_note(c, "classes", reel::Json::Array{"a", "b", "c"}); }, "toprobs.weight");
   check_misfit([](Checkpoint& c) { replace_note(c, "classes", "bad"); }, "does not fit");
-  check_misfit([](Checkpoint& c) { replace_note(c, "app", "generate"); }, "it was written by generate, not by classify");
+  check_misfit([](Checkpoint& c) { replace_note(c, "app", "generate"); },
+               "it was written by generate, not by classify");
   check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "toprobs.bias");
 
   here.must_train("translate", "--out run");
@@ -161,9 +165,10 @@ TEST_CASE("classify: output that cannot be written is an error", "[classify]") {
   const std::string kept = here.checkpoint("run");
   CHECK(here.train("classify", "--out run --tb_dir file").status == 1);
   CHECK(here.train("classify", "--out run >/dev/full").status == 1);
+  CHECK(here.checkpoint("run") == kept);
   const Outcome diverged = here.train("classify", "--out run --lr-warmup 0 -l 1e30");
   CHECK(diverged.status == 1);
   CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged"));
-  CHECK(here.checkpoint("run") == kept);
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
   CHECK(here.run("classify", "eval --from run").status == 0);
 }

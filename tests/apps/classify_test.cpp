@@ -1,5 +1,6 @@
 // The program classify from end to end: it trains, scores and predicts, and it repeats itself to the last bit.
 
+#include <cmath>
 #include <regex>
 #include <sstream>
 
@@ -110,7 +111,9 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
     for (const char* label : {"neg", "pos"}) {
       for (int i = 0; i < 6; ++i) {
         here.write(std::string("acl/") + part + "/" + label + "/" + std::to_string(i) + "_1.txt",
-                   i == 5 ? "<br />" : std::string(label) == "neg" ? "a grey\n\tday" : "a warm\nday");
+                   i == 5                        ? "<br />"
+                   : std::string(label) == "neg" ? "a grey\n\tday"
+                                                 : "a warm\nday");
       }
     }
   }
@@ -154,13 +157,11 @@ TEST_CASE("classify: the same seed gives the same bits with any number of thread
   TextWorkplace here;
   const std::string options = GENERATE("--dropout 0.2 --accumulate 2", "--max-pool --mask-padding --optimizer adamw");
   CAPTURE(options);
-  const Outcome first = here.must_train("classify", options + " --threads 1 --out run");
+  here.must_train("classify", options + " --threads 1 --out run");
   for (const char* again : {"1", "2", "3"}) {
-    const Outcome outcome = here.must_train("classify", options + " --out again --threads " + again);
+    here.must_train("classify", options + " --out again --threads " + again);
     CHECK(here.checkpoint("again") == here.checkpoint("run"));
     CHECK(here.metrics("again") == here.metrics("run"));
-    CHECK_THAT(outcome.out, ContainsSubstring(here.run("classify", "eval --data reviews/test.tsv --from run").out) ||
-                                ContainsSubstring("validation"));
   }
   here.must_train("classify", options + " --out other -r 2");
   CHECK(here.metrics("other") != here.metrics("run"));

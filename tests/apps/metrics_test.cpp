@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "autograd/error.h"
-#include "tests/temporary_folder.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 using namespace reel::apps;
 

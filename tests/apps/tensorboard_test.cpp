@@ -5,8 +5,8 @@
 
 #include "apps/common/crc32c.h"
 #include "autograd/error.h"
-#include "tests/temporary_folder.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 using namespace reel::apps;
 

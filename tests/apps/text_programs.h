@@ -38,7 +38,7 @@ inline std::pair<std::string, std::string> tiny_pairs(int lines, std::uint64_t s
   std::pair<std::string, std::string> texts;
   for (int line = 0; line < lines; ++line) {
     std::string source, target;
-    for (auto more = generator.below(3); more >= 0; --more) {
+    for (auto more = generator.below(2); more >= 0; --more) {
       const auto number = generator.below(std::ssize(german));
       source += (source.empty() ? "" : " ") + std::string(german[number]);
       target = english[number] + (target.empty() ? "" : " " + target);

@@ -1,0 +1,132 @@
+// The program translate where something is wrong: one line that says what, a status that is not 0, and nothing lost.
+
+#include "tests/apps/text_programs.h"
+
+using namespace reel::apps;
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_refused(const Outcome& outcome, int status, const std::string& reason) {
+  check_refused("translate", outcome, status, reason);
+}
+
+}  // namespace
+
+TEST_CASE("pairs that cannot be learnt from are refused", "[translate]") {
+  TextWorkplace here;
+  auto refused = [&](const std::string& file, const std::string& text, const std::string& reason) {
+    const std::string kept = read_file(here / file);
+    here.write(file, text);
+    check_refused(here.train("translate", "--out run"), 1, reason);
+    here.write(file, kept);
+  };
+  refused("pairs/train.en", "", "pairs/train.en: is empty");
+  refused("pairs/train.en", "one\n\nthree\n", "pairs/train.en, line 2: is empty; need a sentence on every line");
+  refused("pairs/val.de", "eins\nzwei\n", "pairs/val.en, line 3: has no counterpart; pairs/val.de ends after 2 lines");
+  refused("pairs/test_b.en", "one\n", "pairs/test_b.de, line 2: has no counterpart");
+  refused("pairs/train.de", "eins\nzw\xFFi\n", "pairs/train.de: not UTF-8 at byte 7, line 2");
+  check_refused(here.train("translate", "--out run --min-count 1000"), 1, "no word occurs 1000 times or more");
+  CHECK_FALSE(fs::exists(here / "run"));
+}
+
+TEST_CASE("translate: folders of another layout are refused", "[translate]") {
+  TextWorkplace here;
+  auto refused = [&](const std::string& data, const std::string& reason) {
+    check_refused(here.train("translate", "--out run --data " + data), 1, reason);
+  };
+  refused("missing", "missing: there is no such folder");
+  refused("pairs/train.de", "pairs/train.de: there is no such folder");
+  refused("reviews", "reviews: there is no train.de; need train, val and test*");
+  refused("pairs --target fr", "pairs: there is no train.fr;");
+  fs::remove(here / "pairs/test_b.en");
+  refused("pairs", "pairs: there is no test_b.en;");
+  fs::remove(here / "pairs/val.de");
+  refused("pairs", "pairs: there is no val.de;");
+  CHECK_FALSE(fs::exists(here / "run"));
+}
+
+TEST_CASE("translate: wrong command lines are refused", "[translate]") {
+  TextWorkplace here;
+  check_refused(here.run("translate", ""), 2, "a verb is missing");
+  check_refused(here.run("translate", "sample"), 2, "there is no verb \"sample\"");
+  check_refused(here.train("translate", "-H 3"), 2, "--heads: 3 cannot share out the --embedding of 16");
+  CHECK(here.train("translate", "-H 3 --model rnn --out rnn").status == 0);
+  check_refused(here.train("translate", "--model lstm"), 2, "--model: \"lstm\" is none of transformer, rnn");
+  check_refused(here.train("translate", "--label-smoothing 1"), 2, "--label-smoothing: 1 is out of range");
+  check_refused(here.train("translate", "--positions none"), 2, "--positions: \"none\" is none of sinusoidal, learned");
+  check_refused(here.run("translate", "predict --beam 0 eins"), 2, "--beam: 0 is out of range");
+  check_refused(here.run("translate", "predict --length-penalty -1 eins"), 2, "--length-penalty: -1 is out of range");
+  check_refused(here.run("translate", "eval --from missing"), 1, "missing/checkpoint.safetensors: there is no such");
+  CHECK_FALSE(fs::exists(here / "runs"));
+}
+
+TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "--out run");
+  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
+  for (const char* option : {"-E 8", "-H 4", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--tie", "--source en"}) {
+    const Outcome changed = here.run("translate", std::string("train --resume --out run -e 4 ") + option);
+    check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
+  }
+  check_refused(here.run("translate", "train --resume --out run"), 2, "the run has its 16 steps");
+  check_refused(here.run("translate", "train --resume --out none"), 1, "there is no such file");
+  here.write("pairs/train.de", "eins\n");
+  here.write("pairs/train.en", "one\n");
+  check_refused(here.run("translate", "train --resume --out run -e 40"), 1, "is no place in the data");
+  CHECK(here.checkpoint("run") == kept);
+  CHECK(here.metrics("run") == metrics);
+}
+
+TEST_CASE("sentences that are not UTF-8 or empty are not translated", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "--out run");
+  here.write("lines.txt", "eins\nzwei \xC3\nnever read\n");
+  const Outcome lines = here.run("translate", "predict --from run <lines.txt");
+  CHECK(lines.status == 1);
+  CHECK(count_lines(lines.out) == 1);
+  CHECK(lines.err == "translate predict: standard input, line 2: is not UTF-8\n");
+  check_refused(here.run("translate", "predict --from run \"$(printf 'a\\377')\""), 1, "SENTENCE 1: is not UTF-8");
+  check_refused(here.run("translate", "predict --from run ''"), 2, "SENTENCE 1 is empty");
+}
+
+TEST_CASE("translate: a checkpoint that does not fit is refused", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "--out run");
+  const fs::path file = here / "run/checkpoint.safetensors";
+  const Checkpoint whole = load_checkpoint(file, "translate");
+  auto check_misfit = [&](auto change, const std::string& reason) {
+    Checkpoint checkpoint = whole;
+    change(checkpoint);
+    save_checkpoint(file, checkpoint);
+    check_refused(here.run("translate", "predict --from run eins"), 1, reason);
+  };
+  check_misfit([](Checkpoint& c) { replace_option(c, "embedding", "18"); }, "does not fit");
+  check_misfit([](Checkpoint& c) { replace_option(c, "heads", "3"); }, "3 heads do not divide the width of 16");
+  check_misfit([](Checkpoint& c) { replace_option(c, "model", "rnn"); }, "does not fit");
+  const std::string rules = "lower case, punctuation kept\n";
+  check_misfit([&](Checkpoint& c) { replace_note(c, "source vocabulary", rules + "eins"); }, "src_word_emb.weight");
+  check_misfit([&](Checkpoint& c) { replace_note(c, "target vocabulary", rules + "one"); }, "trg_word_emb.weight");
+  check_misfit([&](Checkpoint& c) { replace_note(c, "target vocabulary", rules + "one\none"); }, "is there twice");
+  check_misfit(
+      [](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "source vocabulary"; }); },
+      "no entry \"source vocabulary\"");
+  here.must_train("classify", "--out run");
+  check_refused(here.run("translate", "predict --from run eins"), 1, "it was written by classify, not by translate");
+  check_refused(here.run("translate", "train --resume --out run"), 1, "it was written by classify, not by translate");
+}
+
+TEST_CASE("translate: output that cannot be written is an error", "[translate]") {
+  TextWorkplace here;
+  here.write("file", "");
+  check_refused(here.train("translate", "--out file"), 1, "cannot make the folder file");
+  here.must_train("translate", "--out run");
+  const std::string kept = here.checkpoint("run");
+  CHECK(here.train("translate", "--out run >/dev/full").status == 1);
+  CHECK(here.checkpoint("run") == kept);
+  check_refused(here.run("translate", "predict --from run eins >/dev/full"), 1, "cannot write to standard output");
+  const Outcome diverged = here.train("translate", "--out run --lr-warmup 0 -l 1e30");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged"));
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
+}

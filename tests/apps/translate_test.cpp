@@ -1,0 +1,199 @@
+// The program translate from end to end: it trains, scores and translates, and it repeats itself to the last bit.
+
+#include <cmath>
+#include <regex>
+#include <sstream>
+
+#include "tests/apps/text_programs.h"
+
+using namespace reel::apps;
+
+namespace {
+
+const std::string loss_line =
+    R"( loss (\d+\.\d{4}) nats  perplexity (\d+\.\d{3})  accuracy ([01]\.\d{4})  tokens (\d+)\n)";
+const std::string bleu_line =
+    R"( BLEU (\d+\.\d\d) \(of words as split here, lower case; (.+)\)  exact ([01]\.\d{4})  sentences (\d+)\n)";
+
+/// How many words and ends a file's lines have.
+std::size_t words_and_ends(const std::string& text) {
+  return static_cast<std::size_t>(
+             std::count_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n'; })) +
+         static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("every translator trains, is scored and translates", "[translate]") {
+  const std::string options = GENERATE("", "--positions learned --norm pre --tie --label-smoothing 0.1", "--model rnn");
+  CAPTURE(options);
+  TextWorkplace here;
+  const Outcome trained = here.must_train("translate", options + " -e 60 --schedule constant --out run");
+  CHECK_THAT(trained.out, ContainsSubstring("pairs: 60 pairs to train on, 12 to validate, vocabularies of 9 and 9"));
+  CHECK(trained.last_line_of_out() == "saved run/checkpoint.safetensors");
+  CHECK(std::regex_search(trained.out, std::regex("\nafter step 480  validation" + loss_line.substr(0, 1) + "loss ")));
+  CHECK(std::regex_search(trained.out, std::regex("\n  source     .+\n  reference  .+\n  model      .*\n")));
+  std::smatch last;
+  REQUIRE(std::regex_search(trained.out, last,
+                            std::regex("\nvalidation" + loss_line + "validation" + bleu_line + "saved ")));
+  CHECK(last[4] == std::to_string(words_and_ends(read_file(here / "pairs/val.en"))));
+  CHECK(last[6] == "greedy");
+  CHECK(last[8] == "12");
+
+  const Outcome scored = here.run("translate", "eval --from run");
+  INFO(scored.err);
+  REQUIRE(scored.status == 0);
+  std::smatch parts;
+  REQUIRE(std::regex_match(
+      scored.out, parts,
+      std::regex("test_a" + loss_line + "test_a" + bleu_line + "test_b" + loss_line + "test_b" + bleu_line)));
+  CHECK(parts[8] == "9");
+  CHECK(parts[16] == "5");
+  CHECK(std::exp(std::stod(parts[1])) == Approx(std::stod(parts[2])).margin(2e-3));
+  CHECK(std::stod(parts[7]) > 0.75);
+  CHECK(here.run("translate", "eval --from run --data pairs --threads 1").out == scored.out);
+  CHECK_THAT(here.run("translate", "eval --from run --beam 3").out, ContainsSubstring("lower case; beam 3)"));
+
+  // Each sentence by itself is what it was among the others.
+  const Outcome translated = here.run("translate", "predict --from run --beam 1 <pairs/test_a.de");
+  CHECK(translated.status == 0);
+  CHECK(translated.err.empty());
+  REQUIRE(count_lines(translated.out) == 9);
+  std::istringstream lines(translated.out), references(read_file(here / "pairs/test_a.en")),
+      sources(read_file(here / "pairs/test_a.de"));
+  std::string line, reference, source, arguments;
+  int exact = 0;
+  while (std::getline(lines, line) && std::getline(references, reference) && std::getline(sources, source)) {
+    exact += line == reference ? 1 : 0;
+    arguments += " '" + source + "'";
+  }
+  CHECK(exact == std::lround(9 * std::stod(parts[7])));
+  CHECK(here.run("translate", "predict --from run --beam 1" + arguments).out == translated.out);
+  const Outcome beam = here.run("translate", "predict --from run" + arguments);
+  CHECK(count_lines(beam.out) == 9);
+  CHECK(here.run("translate", "predict --from run --threads 1" + arguments).out == beam.out);
+}
+
+TEST_CASE("--final scores the test parts in the end", "[translate]") {
+  TextWorkplace here;
+  const Outcome trained = here.must_train("translate", "--final --out run");
+  CHECK_THAT(trained.out, ContainsSubstring("\n" + here.run("translate", "eval --from run").out));
+}
+
+TEST_CASE("languages go by the files' endings", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "-e 60 --schedule constant --source en --target de --out run");
+  CHECK(here.run("translate", "predict --from run one").out == "eins\n");
+}
+
+TEST_CASE("a sentence that is too long is cut", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "-M 2 --out run");
+  CHECK(here.run("translate", "predict --from run 'eins zwei drei vier'").out ==
+        here.run("translate", "predict --from run 'eins zwei'").out);
+}
+
+TEST_CASE("a line that is empty stays one", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "-e 60 --schedule constant --out run");
+  here.write("lines.txt", "eins\n\nzwei\r\n \n?! unbekannt\ndrei");
+  const Outcome translated = here.run("translate", "predict --from run <lines.txt");
+  CHECK(translated.status == 0);
+  CHECK(translated.out.starts_with("one\n\ntwo\n\n"));
+  CHECK(translated.out.ends_with("\nthree\n"));
+  CHECK(count_lines(translated.out) == 6);
+  CHECK(here.run("translate", "predict --from run </dev/null").out.empty());
+}
+
+TEST_CASE("a translator's run leaves its numbers in metrics.csv", "[translate]") {
+  TextWorkplace here;
+  here.must_train("translate", "--out run");
+  std::istringstream file(here.metrics("run"));
+  std::string row;
+  std::getline(file, row);
+  CHECK(row == "step,loss,learn_rate,gradient_norm,validation_loss,validation_accuracy");
+  for (int step = 1; step <= 16; ++step) {  // 60 pairs are 8 batches of 8
+    REQUIRE(std::getline(file, row));
+    CHECK(row.starts_with(std::to_string(step) + ","));
+    CHECK(row.ends_with(",,") == (step != 8 && step != 16));
+  }
+  CHECK_FALSE(std::getline(file, row));
+}
+
+TEST_CASE("translate: the same seed gives the same bits with any number of threads", "[translate]") {
+  TextWorkplace here;
+  const std::string options = GENERATE("--dropout 0.2 --accumulate 2", "--positions learned --label-smoothing 0.1",
+                                       "--model rnn --dropout 0.2");
+  CAPTURE(options);
+  here.must_train("translate", options + " --threads 1 --out run");
+  for (const char* again : {"1", "2", "3"}) {
+    here.must_train("translate", options + " --out again --threads " + again);
+    CHECK(here.checkpoint("again") == here.checkpoint("run"));
+    CHECK(here.metrics("again") == here.metrics("run"));
+  }
+  here.must_train("translate", options + " --out other -r 2");
+  CHECK(here.metrics("other") != here.metrics("run"));
+}
+
+TEST_CASE("translate: a run in two parts is the run in one", "[translate]") {
+  TextWorkplace here;
+  const std::string options =
+      GENERATE("--accumulate 2 ", "--label-smoothing 0.1 ", "--model rnn ") + std::string("--dropout 0.2 ");
+  CAPTURE(options);
+  here.must_train("translate", options + "-e 2 --out whole");
+  here.must_train("translate", options + "-e 1 --out parts");
+  const Outcome second = here.run("translate", "train --resume --out parts -e 2");
+  INFO(second.err);
+  REQUIRE(second.status == 0);
+  CHECK_THAT(second.out, ContainsSubstring(", resumed after step "));
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("translate: an interrupted run goes on as if nothing had been", "[translate]") {
+  TextWorkplace here;
+  const std::string options = "-e 200 --dropout 0.1 --schedule cosine --out ";
+  here.must_train("translate", options + "whole");
+  const Outcome stopped =
+      here.shell("'" REEL_BIN_DIR
+                 "/translate' train --data pairs --hidden 16 --min-count 1 -E 16 -H 2 -d 1 -M 8 -b 8 -l 1e-2 "
+                 "--lr-warmup 32 " +
+                 options +
+                 "parts & until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
+                 "do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  CHECK(stopped.status == 130);
+  CHECK_THAT(stopped.last_line_of_out(), ContainsSubstring("To go on: translate train --resume --out parts"));
+  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
+  CHECK(here.run("translate", "predict --from parts eins").status == 0);
+  here.must_train("translate", options + "parts --resume");
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("without data, sentences from a grammar are learnt, by a small model", "[translate]") {
+  TextWorkplace here;
+  const Outcome trained = here.run("translate", "train -e 1 -E 8 -d 1 --hidden 8 -b 200 -M 25 --out run");
+  INFO(trained.err);
+  REQUIRE(trained.status == 0);
+  CHECK_THAT(trained.out, ContainsSubstring("built-in sentences: 10000 pairs to train on, 1000 to validate"));
+  const Checkpoint small = load_checkpoint(here / "run/checkpoint.safetensors", "translate");
+  CHECK(option_of(small, "embedding") == "8");  // as the command line says
+  CHECK(option_of(small, "heads") == "4");
+  CHECK(option_of(small, "source") == "en");
+  here.must_train("translate", "--out real");
+  const Checkpoint real = load_checkpoint(here / "real/checkpoint.safetensors", "translate");
+  CHECK(option_of(real, "source") == "de");
+  CHECK(option_of(real, "schedule") == "invsqrt");
+  CHECK(option_of(real, "dropout") == "0.1");
+}
+
+TEST_CASE("translate's help says what there is", "[translate]") {
+  TextWorkplace here;
+  for (const char* verb : {"train", "eval", "predict"}) {
+    const Outcome page = here.run("translate", std::string(verb) + " -h");
+    CHECK(page.status == 0);
+    CHECK(page.err.empty());
+    CHECK(page.out.starts_with("usage: translate " + std::string(verb) + " [options]"));
+    CHECK_THAT(page.out, ContainsSubstring("--threads N"));
+  }
+}
