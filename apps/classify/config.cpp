@@ -49,7 +49,7 @@ void declare_classify(Options& o, ClassifyConfig& c) {
 
   o.section("Training");
   o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
-        at_least(1));
+        at_least(1).and_at_most(1 << 20));
   declare_training(o, c.training);
 
   o.section("Output");

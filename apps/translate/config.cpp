@@ -54,7 +54,7 @@ void declare_translate(Options& o, TranslateConfig& c) {
 
   o.section("Training");
   o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
-        at_least(1));
+        at_least(1).and_at_most(1 << 20));
   o.add(&c.label_smoothing, "label-smoothing", Options::no_letter, "SHARE",
         "share of the target that is spread over all words", at_least(0).and_less_than(1));
   declare_training(o, c.training);
