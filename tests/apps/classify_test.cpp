@@ -82,7 +82,7 @@ TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
   CHECK(here.run("classify", "predict --from run --threads 1" + arguments).out == predicted.out);
 }
 
-TEST_CASE("the test part is set aside, and scored once", "[classify]") {
+TEST_CASE("classify: the test part is set aside, and scored once", "[classify]") {
   TextWorkplace here;
   const Outcome trained = here.must_train("classify", "--final --out run");
   CHECK_THAT(trained.out, ContainsSubstring("reviews: 60 texts to train on, 20 to test, "));
