@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/ids.h"
+#include "autograd/mask.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
 
@@ -77,6 +78,9 @@ Max max(const Tensor& x, int axis);
 Tensor matmul(const Tensor& a, const Tensor& b);
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+/// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
+/// weights of a few queries at a time; nn/attention.h has the same in small steps. (ops/attention.cpp)
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale);
 /// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),
 /// T' = (T + 2 padding - dilation (K - 1) - 1) / stride + 1
 struct Conv1dOptions {

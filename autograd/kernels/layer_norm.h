@@ -4,30 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/kernels/parallel.h"
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
 
 namespace detail {
-
-/// Walks a row in whole vectors and a last partial one: body(i, count).
-template <class T, class Body>
-void for_each_vector(int64_t n, const Body& body) {
-  int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) body(i, lanes<T>);
-  if (i < n) body(i, n - i);
-}
-
-template <class T>
-Vec<T> load_part(const T* from, int64_t count) {
-  return count == lanes<T> ? load(from) : load_n(from, count);
-}
-
-template <class T>
-void store_part(T* to, const Vec<T>& x, int64_t count) {
-  count == lanes<T> ? store(to, x) : store_n(to, x, count);
-}
 
 /// Few enough rows to keep two threads busy, many enough that their sums of gradients are cheap to add up.
 constexpr int64_t rows_per_chunk = 32;
@@ -44,17 +25,17 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * n;
       Vec<T> sum(T(0)), squares(T(0));
-      detail::for_each_vector<T>(n, [&](int64_t i, int64_t count) { sum += detail::load_part(row + i, count); });
+      for_each_vector<T>(n, [&](int64_t i, int64_t count) { sum += load_part(row + i, count); });
       const T center = reduce_add(sum) * share;
-      detail::for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-        const Vec<T> d = (count == lanes<T> ? load(row + i) : load_n(row + i, count, center)) - splat(center);
+      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+        const Vec<T> d = load_part(row + i, count, center) - splat(center);
         squares = fma(d, d, squares);
       });
       const T scale = 1 / std::sqrt(reduce_add(squares) * share + epsilon);
-      detail::for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-        Vec<T> value = (detail::load_part(row + i, count) - splat(center)) * splat(scale);
-        if (weight) value = fma(value, detail::load_part(weight + i, count), detail::load_part(bias + i, count));
-        detail::store_part(y + r * n + i, value, count);
+      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+        Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
+        if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));
+        store_part(y + r * n + i, value, count);
       });
       mean[r] = center;
       rstd[r] = scale;
@@ -86,23 +67,23 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
       const T* drow = dy + r * n;
       const Vec<T> center(mean[r]), scale(rstd[r]);
       Vec<T> sum(T(0)), product(T(0));
-      detail::for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-        const Vec<T> xhat = (detail::load_part(row + i, count) - center) * scale;
-        Vec<T> d = detail::load_part(drow + i, count);  // 0 past the row's end
+      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+        const Vec<T> xhat = (load_part(row + i, count) - center) * scale;
+        Vec<T> d = load_part(drow + i, count);  // 0 past the row's end
         if (weight) {
-          detail::store_part(dw + i, fma(d, xhat, detail::load_part(dw + i, count)), count);
-          detail::store_part(db + i, Vec<T>(d + detail::load_part(db + i, count)), count);
-          d = d * detail::load_part(weight + i, count);
+          store_part(dw + i, fma(d, xhat, load_part(dw + i, count)), count);
+          store_part(db + i, Vec<T>(d + load_part(db + i, count)), count);
+          d = d * load_part(weight + i, count);
         }
         sum += d;
         product = fma(d, xhat, product);
       });
       const Vec<T> mean_d(reduce_add(sum) * share), mean_dx(reduce_add(product) * share);
-      detail::for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-        const Vec<T> xhat = (detail::load_part(row + i, count) - center) * scale;
-        Vec<T> d = detail::load_part(drow + i, count);
-        if (weight) d = d * detail::load_part(weight + i, count);
-        detail::store_part(dx + r * n + i, Vec<T>(scale * (d - mean_d - xhat * mean_dx)), count);
+      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+        const Vec<T> xhat = (load_part(row + i, count) - center) * scale;
+        Vec<T> d = load_part(drow + i, count);
+        if (weight) d = d * load_part(weight + i, count);
+        store_part(dx + r * n + i, Vec<T>(scale * (d - mean_d - xhat * mean_dx)), count);
       });
     }
   });

@@ -66,7 +66,11 @@ Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buf
   for (int64_t i = 0; i < rows; ++i) {
     const T* from = a.data + i * a.row_stride;
     T* to = buffer + i * stride;
-    for (int64_t j = 0; j < columns; ++j) to[j] = from[j * a.col_stride];
+    if (a.col_stride == 1) {
+      std::copy_n(from, columns, to);
+    } else {
+      for (int64_t j = 0; j < columns; ++j) to[j] = from[j * a.col_stride];
+    }
   }
   return {buffer, stride, 1};
 }

@@ -3,6 +3,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "autograd/kernels/cross_entropy.h"
 #include "autograd/kernels/softmax.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
@@ -10,14 +11,16 @@
 namespace reel {
 namespace {
 
-/// kernel(rows, n, x, y) along any axis: the last one in place, others by way of a transposed view.
-template <class Kernel>
-Tensor along_axis(const Tensor& x, int axis, const Kernel& kernel) {
-  const Tensor rows = dense(transpose(detach(x), axis, -1));
+/// kernel(rows, n, the tensors' rows along `axis` ..., those of the result): the last axis in place, others by way of a
+/// transposed view. All tensors have one shape.
+template <class Kernel, class... Tensors>
+Tensor along_axis(int axis, const Kernel& kernel, const Tensor& x, const Tensors&... others) {
+  auto as_rows = [&](const Tensor& tensor) { return dense(transpose(detach(tensor), axis, -1)); };
+  const Tensor rows = as_rows(x);
   Tensor result(rows.shape(), rows.dtype());
   const int64_t n = rows.size(-1);
   with_type(x.dtype(), [&]<class T>(T) {
-    if (n > 0) kernel(rows.numel() / n, n, rows.data<T>(), result.data<T>());
+    if (n > 0) kernel(rows.numel() / n, n, rows.data<T>(), as_rows(others).template data<T>()..., result.data<T>());
   });
   return dense(transpose(result, axis, -1));
 }
@@ -27,53 +30,100 @@ Tensor along_axis(const Tensor& x, int axis, const Kernel& kernel) {
 /// y = e^x / Σ e^x          dx = y (dy - Σ dy y)
 Tensor softmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("softmax", some_axis, x.rank());
-  Tensor y = along_axis(x, axis, [](auto... arguments) { kernels::softmax(arguments...); });
+  Tensor y = along_axis(
+      axis, [](auto... arguments) { kernels::softmax(arguments...); }, x);
   return record("softmax", {x}, y, [y, axis](const Tensor& dy, Grads& grads) {
-    grads.add(0, y * (dy - sum(dy * y, {axis}, KeepDim::yes)));
+    if (Tape::recording()) return grads.add(0, y * (dy - sum(dy * y, {axis}, KeepDim::yes)));
+    grads.add(0, along_axis(
+                     axis, [](auto... arguments) { kernels::softmax_backward(arguments...); }, y, dy));
   });
 }
 
 /// y = x - log Σ e^x        dx = dy - e^y Σ dy
 Tensor log_softmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("log_softmax", some_axis, x.rank());
-  Tensor y = along_axis(x, axis, [](auto... arguments) { kernels::log_softmax(arguments...); });
+  Tensor y = along_axis(
+      axis, [](auto... arguments) { kernels::log_softmax(arguments...); }, x);
   return record("log_softmax", {x}, y, [y, axis](const Tensor& dy, Grads& grads) {
-    grads.add(0, dy - exp(y) * sum(dy, {axis}, KeepDim::yes));
+    if (Tape::recording()) return grads.add(0, dy - exp(y) * sum(dy, {axis}, KeepDim::yes));
+    grads.add(0, along_axis(
+                     axis, [](auto... arguments) { kernels::log_softmax_backward(arguments...); }, y, dy));
   });
 }
 
-Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options) {
-  const double smoothing = options.label_smoothing;
-  Shape leading = log_probs.shape();
-  if (log_probs.rank() > 0) leading.erase(log_probs.rank() - 1);
-  if (log_probs.rank() == 0 || targets.shape() != leading) {
-    fail("nll_loss: log_probs is ", log_probs.shape(), ", targets are ", targets.shape(),
-         "; need (..., classes) and one target for each row of classes");
-  }
-  if (!(smoothing >= 0 && smoothing <= 1)) fail("nll_loss: label_smoothing is ", smoothing, "; need 0 to 1");
+namespace {
 
-  // An ignored target points at class 0, and what it finds there is not counted.
-  Ids picked = Ids::zeros(targets.shape()), counted = Ids::zeros(targets.shape());
+/// Where to look in each row of classes, what of it counts, and how often.
+struct Targets {
+  Ids picked, counted;  // an ignored target points at class 0, and what is found there is not counted
   int64_t count = 0;
-  for (std::size_t i = 0; i < targets.values().size(); ++i) {
-    const std::int32_t target = targets.values()[i];
-    if (target == options.ignore_index) continue;
-    if (target < 0 || target >= log_probs.size(-1)) {
-      fail("nll_loss: the target ", target, " is outside 0 .. ", log_probs.size(-1) - 1, " and not the ignored ",
-           options.ignore_index);
+
+  Targets(const char* operation, const char* name, const Tensor& x, const Ids& targets, const LossOptions& options)
+      : picked(Ids::zeros(targets.shape())), counted(Ids::zeros(targets.shape())) {
+    Shape leading = x.shape();
+    if (x.rank() > 0) leading.erase(x.rank() - 1);
+    if (x.rank() == 0 || targets.shape() != leading) {
+      fail(operation, ": ", name, " is ", x.shape(), ", targets are ", targets.shape(),
+           "; need (..., classes) and one target for each row of classes");
     }
-    picked.values()[i] = target;
-    counted.values()[i] = 1;
-    ++count;
+    if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
+      fail(operation, ": label_smoothing is ", options.label_smoothing, "; need 0 to 1");
+    }
+    for (std::size_t i = 0; i < targets.values().size(); ++i) {
+      const std::int32_t target = targets.values()[i];
+      if (target == options.ignore_index) continue;
+      if (target < 0 || target >= x.size(-1)) {
+        fail(operation, ": the target ", target, " is outside 0 .. ", x.size(-1) - 1, " and not the ignored ",
+             options.ignore_index);
+      }
+      picked.values()[i] = target;
+      counted.values()[i] = 1;
+      ++count;
+    }
   }
-  const Tensor zero = scalar(0, log_probs.dtype());
-  Tensor gain = gather(log_probs, -1, picked);
+
+  double share() const { return 1.0 / static_cast<double>(std::max<int64_t>(count, 1)); }
+};
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options) {
+  const Targets t("nll_loss", "log_probs", log_probs, targets, options);
+  const double smoothing = options.label_smoothing;
+  Tensor gain = gather(log_probs, -1, t.picked);
   if (smoothing > 0) gain = gain * (1 - smoothing) + mean(log_probs, {-1}) * smoothing;
-  return sum(where(counted, gain, zero)) * (-1.0 / static_cast<double>(std::max<int64_t>(count, 1)));
+  return sum(where(t.counted, gain, scalar(0, log_probs.dtype()))) * -t.share();
 }
 
+/// loss = mean of -Σ q log p, p = softmax(x)          dx = dloss (p - q) / count,    q as in kernels/cross_entropy.h
 Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions& options) {
-  return nll_loss(log_softmax(logits, -1), targets, options);
+  const Targets t("cross_entropy", "logits", logits, targets, options);
+  const double smoothing = options.label_smoothing;
+  const Tensor x = dense(logits), losses(targets.shape(), x.dtype());
+  const int64_t classes = x.size(-1), rows = targets.numel();
+  Shape pair = targets.shape();
+  pair.append(2);
+  const Tensor sums(pair, x.dtype());  // the largest logit of each row, and the inverse sum of exponentials
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::cross_entropy(rows, classes, x.data<T>(), t.picked.data(), t.counted.data(), static_cast<T>(smoothing),
+                           losses.data<T>(), sums.data<T>());
+  });
+  auto backward = [logits, x, t, smoothing, sums, rows, classes](const Tensor& dloss, Grads& grads) {
+    if (Tape::recording()) {
+      const Tensor counted = where(t.counted, scalar(1, x.dtype()), scalar(0, x.dtype())).unsqueeze(-1);
+      const Tensor q = scatter(expand(scalar(1 - smoothing, x.dtype()), t.picked.shape()), -1, t.picked, classes) +
+                       smoothing / static_cast<double>(classes);
+      return grads.add(0, (softmax(logits, -1) - q) * counted * t.share() * dloss);
+    }
+    const Tensor dx(x.shape(), x.dtype());
+    with_type(x.dtype(), [&]<class T>(T) {
+      kernels::cross_entropy_backward(rows, classes, x.data<T>(), t.picked.data(), t.counted.data(),
+                                      static_cast<T>(smoothing), sums.data<T>(),
+                                      static_cast<T>(dloss.item() * t.share()), dx.data<T>());
+    });
+    grads.add(0, dx);
+  };
+  return record("cross_entropy", {logits}, sum(losses) * t.share(), backward);
 }
 
 }  // namespace reel

@@ -278,6 +278,13 @@ inline std::vector<Row> catalogue() {
           },
           {any({2, 3})});
 
+  const auto attend = [](const Xs& x) {
+    const Ids hidden({2, 3}, {0, 1, 0, 0, 0, 1});
+    return attention(x[0], x[1], x[2], Mask::causal(), 0.7) + attention(x[0], x[1], x[2], Mask::padding(hidden), 1);
+  };
+  add_row("attention(q, k, v, mask, scale)", attend, {any({2, 3, 4}), any({2, 3, 4}, 2), any({2, 3, 2}, 3)});
+  add_row("attention(q, k, v, mask, scale)", attend, {any({2, 2, 5, 4}), any({2, 3, 4}, 2), any({3, 3}, 3)}, false);
+
   const auto norm = [](const Xs& x) {
     return x.size() == 3 ? layer_norm(x[0], x[1], x[2]) : layer_norm(x[0], Tensor(), Tensor(), 0.1);
   };

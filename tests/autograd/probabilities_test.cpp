@@ -110,6 +110,27 @@ TEST_CASE("label smoothing spreads a share of the target evenly") {
   CHECK(loss_of(logits, targets, {.label_smoothing = 1}) == Approx(-all / 2));
 }
 
+TEST_CASE("cross_entropy is nll_loss of log_softmax") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const int64_t classes : {1, 2, 7, 8, 9, 16, 17, 100}) {
+      const Tensor logits = away_from_zero({5, 2, classes}, 1, dtype) * 4.0;
+      Ids targets = Ids::zeros({5, 2});
+      for (int64_t i = 0; i < 10; ++i) {
+        targets.data()[i] = i % 4 == 1 ? -100 : static_cast<std::int32_t>(i * 5 % classes);
+      }
+      for (const double smoothing : {0.0, 0.1, 1.0}) {
+        const LossOptions options{.label_smoothing = smoothing};
+        auto fused = [&](const Tensor& x) { return cross_entropy(x, targets, options); };
+        auto composed = [&](const Tensor& x) { return nll_loss(log_softmax(x, -1), targets, options); };
+        const double tolerance = dtype == DType::f64 ? 1e-13 : 1e-6;
+        CHECK(fused(logits).item() == Approx(composed(logits).item()).epsilon(0).margin(40 * tolerance));
+        const Values got = gradient_of(fused, logits), want = gradient_of(composed, logits);
+        for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(0).margin(tolerance));
+      }
+    }
+  }
+}
+
 TEST_CASE("a batch in which nothing counts has loss 0 and zero gradients") {
   const Tensor logits = away_from_zero({2, 3}, 1);
   for (const double smoothing : {0.0, 0.2}) {

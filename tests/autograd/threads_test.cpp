@@ -101,6 +101,8 @@ std::vector<Row> large_rows() {
   add_row("nll_loss(log_probs, targets, options)", [=](const Xs& in) { return nll_loss(in[0], row_ids); }, {x});
   add_row("cross_entropy(logits, targets, options)",
           [=](const Xs& in) { return cross_entropy(in[0], row_ids, {.label_smoothing = 0.1}); }, {x});
+  add_row("attention(q, k, v, mask, scale)",
+          [](const Xs& in) { return attention(in[0], in[0], in[0], Mask::causal(), 0.1); }, {cube});
   add_row("layer_norm(x, weight, bias, epsilon)", [](const Xs& in) { return layer_norm(in[0], in[1], in[2]); },
           {cube, any({70}, 5), any({70}, 6)});
   const auto drop = [](const Xs& in) {

@@ -213,8 +213,33 @@ def inner_parts():
     case("layer_norm.transposed", lambda x, w, b: F.layer_norm(x.t(), (5,), w, b), normal(5, 3), normal(5), normal(5))
 
 
+def attend(q, k, v, scale, future=None, padding=None):
+    """softmax(scale q k') v: of keys after query t + future, or where padding is 1, nothing is seen."""
+    scores = scale * q @ k.transpose(-1, -2)
+    if future is not None:
+        seen = torch.ones(q.size(-2), k.size(-2)).tril(k.size(-2) - q.size(-2) + future).bool()
+        scores = scores.masked_fill(~seen, -INF)
+    if padding is not None:
+        scores = scores.masked_fill(padding.bool()[:, None, None, :], -INF)
+    return torch.softmax(scores, -1) @ v
+
+
+def attention():
+    case("attention", lambda q, k, v: attend(q, k, v, 0.5), normal(5, 4), normal(7, 4), normal(7, 3))
+    case("attention.causal", lambda q, k, v: attend(q, k, v, 0.5, future=0), normal(2, 9, 4), normal(2, 9, 4),
+         normal(2, 9, 4))
+    case("attention.goes_on", lambda q, k, v: attend(q, k, v, 0.3, future=0), normal(2, 3, 4), normal(2, 9, 4),
+         normal(2, 9, 4))
+    some = ids(2, 2, 6)
+    some[:, 0] = 0
+    case("attention.padding", lambda q, k, v, hidden: attend(q, k, v, 1, padding=hidden), normal(2, 3, 4, 5),
+         normal(2, 3, 6, 5), normal(2, 3, 6, 2), indices=[some])
+    case("attention.long", lambda q, k, v: attend(q, k, v, 0.1, future=0), normal(1, 70, 4), normal(1, 300, 4),
+         normal(1, 300, 4))
+
+
 def operations():
     for make in (arithmetic, functions_of_one_number, choices, reductions, products, views, gathering, probabilities,
-                 inner_parts):
+                 inner_parts, attention):
         make()
     return case

@@ -239,6 +239,19 @@ void add_inner_parts(Functions& all) {
   all["layer_norm.transposed"] = [](const Given& in) { return layer_norm(in.x[0].transpose(0, 1), in.x[1], in.x[2]); };
 }
 
+void add_attention(Functions& all) {
+  auto add = [&](const std::string& name, const Mask& mask, double scale) {
+    all[name] = [=](const Given& in) { return attention(in.x[0], in.x[1], in.x[2], mask, scale); };
+  };
+  add("attention", Mask::none(), 0.5);
+  add("attention.causal", Mask::causal(), 0.5);
+  add("attention.goes_on", Mask::causal(), 0.3);
+  add("attention.long", Mask::causal(), 0.1);
+  all["attention.padding"] = [](const Given& in) {
+    return attention(in.x[0], in.x[1], in.x[2], Mask::padding(in.ids[0]), 1);
+  };
+}
+
 Functions operations() {
   Functions all;
   add_arithmetic(all);
@@ -250,6 +263,7 @@ Functions operations() {
   add_gathering(all);
   add_probabilities(all);
   add_inner_parts(all);
+  add_attention(all);
   return all;
 }
 

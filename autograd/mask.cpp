@@ -1,4 +1,4 @@
-#include "nn/mask.h"
+#include "autograd/mask.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include "autograd/error.h"
 #include "autograd/ops.h"
 
-namespace reel::nn {
+namespace reel {
 
 Mask Mask::padding(const Ids& hidden) {
   if (hidden.rank() != 2) fail("Mask::padding: the table is ", hidden.shape(), "; need (batch, keys)");
@@ -42,13 +42,23 @@ Tensor Mask::apply(const Tensor& scores) const {
 
 Ids Mask::hidden_in_time(int64_t queries, int64_t keys) const {
   Ids table = Ids::zeros({queries, keys});
-  if (future_ == Future::visible) return table;
   for (int64_t query = 0; query < queries; ++query) {
-    const int64_t present = query + keys - queries;
-    const int64_t first_hidden = std::max<int64_t>(0, future_ == Future::hidden ? present + 1 : present);
-    std::fill(table.data() + query * keys + std::min(first_hidden, keys), table.data() + (query + 1) * keys, 1);
+    const int64_t seen = std::clamp<int64_t>(query + reach(queries, keys) + 1, 0, keys);
+    std::fill(table.data() + query * keys + seen, table.data() + (query + 1) * keys, 1);
   }
   return table;
 }
 
-}  // namespace reel::nn
+int64_t Mask::reach(int64_t queries, int64_t keys) const {
+  switch (future_) {
+    case Future::hidden:
+      return keys - queries;
+    case Future::hidden_with_present:
+      return keys - queries - 1;
+    case Future::visible:
+      break;
+  }
+  return std::max(queries, keys);
+}
+
+}  // namespace reel

@@ -1,16 +1,15 @@
-#include "nn/mask.h"
+#include "autograd/mask.h"
 
-#include "tests/nn/parameters.h"
+#include "tests/autograd/values.h"
 
 using namespace reel;
-using namespace reel::nn;
 using namespace reel::tests;
 
 using Table = std::vector<std::int32_t>;
 
 TEST_CASE("mask: none hides nothing") {
   CHECK(to_vector(Mask::none().hidden_in_time(2, 3)) == Table{0, 0, 0, 0, 0, 0});
-  const Tensor scores = normal({2, 3}, 1);
+  const Tensor scores = away_from_zero({2, 3}, 1);
   CHECK(Mask::none().apply(scores).same(scores));
 }
 
@@ -67,7 +66,7 @@ TEST_CASE("mask: padding is the same for every head") {
 
 TEST_CASE("mask: padding and time combined hide what either one hides") {
   const Mask padding = Mask::padding(Ids({2, 3}, {0, 0, 1, 1, 0, 0}));
-  const Tensor scores = normal({2, 2, 3, 3}, 2);
+  const Tensor scores = away_from_zero({2, 2, 3, 3}, 2);
   for (const Mask& time : {Mask::none(), Mask::causal(), Mask::first()}) {
     const Tensor both = (padding & time).apply(scores);
     CHECK(same_bits(both, padding.apply(time.apply(scores))));

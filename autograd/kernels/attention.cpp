@@ -1,0 +1,265 @@
+#include "autograd/kernels/attention.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "autograd/kernels/pack.h"
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+namespace {
+
+// What is worked on at once: few enough queries that their scores fit the second cache, enough of them that a pass over
+// keys and values pays. The way back has four matrices of the keys' length in hand, and takes these in blocks, too.
+constexpr int64_t query_block = 64;
+constexpr int64_t key_block = 256;
+
+// Multiplications, some microseconds of them. Fewer are not worth a second thread.
+constexpr int64_t chunk_work = 250'000;
+
+/// Buffers of one thread, which it keeps from one head to the next.
+template <class T>
+struct Workspace {
+  std::vector<T> q, dout, weights, dweights, k, v, dk, dv, dots;
+
+  static Workspace& of_this_thread() {
+    thread_local Workspace workspace;
+    return workspace;
+  }
+};
+
+template <class T>
+T* room(std::vector<T>& buffer, int64_t size) {
+  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
+  return buffer.data();
+}
+
+/// The queries of a block are padded to whole panels with copies of the last one; what these yield is not used.
+template <class T>
+int64_t padded(int64_t queries) {
+  return (queries + panel_width<T> - 1) / panel_width<T> * panel_width<T>;
+}
+
+/// Rows of x as the right operand of a product: transposed, in panels.
+template <class T>
+const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
+  T* to = room(buffer, padded<T>(rows) * width);
+  for (int64_t i = 0; i < rows; i += panel_width<T>) {
+    pack_panel(x.at(i, 0).transposed(), width, std::min(rows - i, panel_width<T>), to + i * width);
+  }
+  return to;
+}
+
+/// a (m, width) times those columns: (m, padded(count)).
+template <class T>
+void multiply_columns(int64_t m, int64_t width, Matrix<const T> a, const T* columns, int64_t count, T* out) {
+  const int64_t stride = padded<T>(count);
+  for (int64_t i = 0; i < stride; i += panel_width<T>) {
+    matmul<T>(m, panel_width<T>, width, a, {columns + i * width, panel_width<T>, 1}, out + i, stride);
+  }
+}
+
+/// x itself, or a copy whose rows do not compete for the same places in the first cache.
+template <class T>
+Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
+  if (x.col_stride == 1 && !collides<T>(x.row_stride)) return x;
+  return compact(x, rows, width, room(buffer, compact_size<T>(rows, width)));
+}
+
+/// Keys that some query before `end` sees, if they are not hidden.
+int64_t keys_seen(const AttentionShape& shape, int64_t end) {
+  return std::clamp<int64_t>(end + shape.reach, 0, shape.keys);
+}
+
+/// Sets the scores (keys, stride) of the keys from `first_key` on to -inf where the queries from `first` on see
+/// nothing.
+template <class T>
+void hide(const AttentionShape& shape, const std::int32_t* hidden, int64_t first_key, int64_t keys, int64_t first,
+          T* scores, int64_t stride) {
+  constexpr T nothing = -std::numeric_limits<T>::infinity();
+  for (int64_t s = 0; s < keys; ++s) {
+    const int64_t key = first_key + s;
+    const bool from_all = hidden && hidden[key] != 0;
+    std::fill_n(scores + s * stride, from_all ? stride : std::clamp<int64_t>(key - shape.reach - first, 0, stride),
+                nothing);
+  }
+}
+
+/// Scores (keys, stride) -> e^(scale (score - the query's largest)), their sums' inverses, and log sums.
+template <class T>
+void exp_columns(int64_t keys, int64_t stride, T scale, T* scores, T* inverses, T* log_sums) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  const Vec<T> zero(T(0)), factor(scale);
+  for (int64_t j = 0; j < stride; j += lanes<T>) {
+    Vec<T> largest(-infinity), sum(T(0));
+    for (int64_t s = 0; s < keys; ++s) largest = max(load(scores + s * stride + j), largest);
+    const Mask<T> sees_nothing = largest == splat(-infinity);
+    largest = select(sees_nothing, zero, largest);
+    for (int64_t s = 0; s < keys; ++s) {
+      const Vec<T> e = exp(Vec<T>((load(scores + s * stride + j) - largest) * factor));
+      store(scores + s * stride + j, e);
+      sum += e;
+    }
+    store(inverses + j, select(sees_nothing, zero, Vec<T>(splat(T(1)) / sum)));
+    store(log_sums + j, select(sees_nothing, splat(infinity), Vec<T>(fma(largest, factor, log(sum)))));
+  }
+}
+
+/// Scores (keys, stride) and their gradients -> weights P and scale dS.
+template <class T>
+void differentiate_weights(int64_t keys, int64_t count, int64_t stride, T scale, const T* log_sums, const T* dots,
+                           T* scores, T* dweights) {
+  const Vec<T> factor(scale);
+  for (int64_t j = 0; j < count; j += lanes<T>) {
+    const int64_t real = std::min(count - j, lanes<T>);
+    const Vec<T> log_sum = load_n(log_sums + j, real), dot = load_n(dots + j, real);
+    for (int64_t i = j; i < keys * stride; i += stride) {
+      const Vec<T> weight = exp(Vec<T>(load(scores + i) * factor - log_sum));
+      store(scores + i, weight);
+      store(dweights + i, Vec<T>(weight * factor * (load(dweights + i) - dot)));
+    }
+  }
+}
+
+/// The matrices of one head.
+template <class T>
+struct Head {
+  Matrix<const T> q, k, v;
+  const std::int32_t* hidden;
+};
+
+template <class T>
+void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sums) {
+  Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
+                                staged(head.v, shape.keys, shape.value_width, workspace.v));
+  for (int64_t first = 0; first < shape.queries; first += query_block) {
+    const int64_t count = std::min(query_block, shape.queries - first), stride = padded<T>(count);
+    const int64_t seen = keys_seen(shape, first + count);
+    T* weights = room(workspace.weights, shape.keys * stride);
+    T inverses[query_block], logs[query_block];
+
+    const T* columns = as_columns(head.q.at(first, 0), count, shape.width, workspace.q);
+    multiply_columns(seen, shape.width, k, columns, count, weights);  // (S, T)
+    hide(shape, head.hidden, 0, seen, first, weights, stride);
+    exp_columns(seen, stride, static_cast<T>(shape.scale), weights, inverses, logs);
+    std::copy_n(logs, count, log_sums + first);
+
+    Matrix<T> rows = out.at(first, 0);
+    matmul<T>(count, shape.value_width, seen, {weights, 1, stride}, v, rows.data, rows.row_stride);
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t j = 0; j < shape.value_width; ++j) rows.data[i * rows.row_stride + j] *= inverses[i];
+    }
+  }
+}
+
+/// dot products of the rows of x and y
+template <class T>
+void dot_rows(Matrix<const T> x, Matrix<const T> y, int64_t rows, int64_t width, T* dots) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const Matrix<const T> a = x.at(i, 0), b = y.at(i, 0);
+    T sum = 0;
+    for (int64_t j = 0; j < width; ++j) sum += a.data[j * a.col_stride] * b.data[j * b.col_stride];
+    dots[i] = sum;
+  }
+}
+
+template <class T>
+void copy_rows(const T* from, int64_t rows, int64_t width, Matrix<T> to) {
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(from + i * width, width, to.data + i * to.row_stride);
+}
+
+template <class T>
+void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> out, const T* log_sums,
+                     Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+  Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const int64_t D = shape.width, E = shape.value_width;
+  T* dots = room(workspace.dots, shape.queries);
+  dot_rows(dout, out, shape.queries, E, dots);
+
+  for (int64_t key = 0; key == 0 || key < shape.keys; key += key_block) {
+    const int64_t keys = std::min(key_block, shape.keys - key);
+    const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
+    const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
+    T* dk_sum = room(workspace.dk, keys * D);
+    T* dv_sum = room(workspace.dv, keys * E);
+    std::fill_n(dk_sum, keys * D, T(0));
+    std::fill_n(dv_sum, keys * E, T(0));
+    for (int64_t first = 0; first < shape.queries; first += query_block) {
+      const int64_t count = std::min(query_block, shape.queries - first), stride = padded<T>(count);
+      const int64_t seen = std::clamp<int64_t>(keys_seen(shape, first + count) - key, 0, keys);
+      if (seen == 0 && key > 0) continue;
+      const Matrix<const T> q_rows = head.q.at(first, 0), dout_rows = dout.at(first, 0);
+      const Matrix<T> dq_rows = dq.at(first, 0);
+      T* weights = room(workspace.weights, key_block * stride);
+      T* dweights = room(workspace.dweights, key_block * stride);
+
+      multiply_columns(seen, D, k, as_columns(q_rows, count, D, workspace.q), count, weights);  // (S, T)
+      hide(shape, head.hidden, key, seen, first, weights, stride);
+      multiply_columns(seen, E, v, as_columns(dout_rows, count, E, workspace.dout), count, dweights);
+      differentiate_weights(seen, count, stride, static_cast<T>(shape.scale), log_sums + first, dots + first, weights,
+                            dweights);
+      matmul<T>(seen, E, count, {weights, stride, 1}, dout_rows, dv_sum, E, {.accumulate = true});
+      matmul<T>(seen, D, count, {dweights, stride, 1}, q_rows, dk_sum, D, {.accumulate = true});
+      matmul<T>(count, D, seen, {dweights, 1, stride}, k, dq_rows.data, dq_rows.row_stride, {.accumulate = key > 0});
+    }
+    copy_rows(dk_sum, keys, D, dk.at(key, 0));
+    copy_rows(dv_sum, keys, E, dv.at(key, 0));
+  }
+}
+
+template <class Body>
+void for_each_head(const AttentionShape& shape, const Body& body) {
+  int64_t heads = 1;
+  for (int64_t size : shape.batch) heads *= size;
+  const int64_t work = 2 * shape.queries * shape.keys * (shape.width + shape.value_width);
+  parallel_for(heads, std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t head = begin; head < end; ++head) body(head);
+  });
+}
+
+/// Which keys are hidden from a head.
+const std::int32_t* hidden_keys(const AttentionShape& shape, int64_t head) {
+  if (!shape.hidden) return nullptr;
+  int64_t heads_per_text = 1;
+  for (int64_t size : shape.batch.subspan(1)) heads_per_text *= size;
+  return shape.hidden + head / heads_per_text * shape.keys;
+}
+
+}  // namespace
+
+template <class T>
+void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
+               const Heads<T>& out, T* log_sums) {
+  for_each_head(shape, [&](int64_t i) {
+    const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+    attend(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries);
+  });
+}
+
+template <class T>
+void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
+                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums,
+                        const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
+  for_each_head(shape, [&](int64_t i) {
+    const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+    attend_backward(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, dout.at(shape.batch, i),
+                    dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i));
+  });
+}
+
+template void attention(const AttentionShape&, const Heads<const float>&, const Heads<const float>&,
+                        const Heads<const float>&, const Heads<float>&, float*);
+template void attention(const AttentionShape&, const Heads<const double>&, const Heads<const double>&,
+                        const Heads<const double>&, const Heads<double>&, double*);
+template void attention_backward(const AttentionShape&, const Heads<const float>&, const Heads<const float>&,
+                                 const Heads<const float>&, const Heads<const float>&, const float*,
+                                 const Heads<const float>&, const Heads<float>&, const Heads<float>&,
+                                 const Heads<float>&);
+template void attention_backward(const AttentionShape&, const Heads<const double>&, const Heads<const double>&,
+                                 const Heads<const double>&, const Heads<const double>&, const double*,
+                                 const Heads<const double>&, const Heads<double>&, const Heads<double>&,
+                                 const Heads<double>&);
+
+}  // namespace reel::kernels

@@ -1,0 +1,60 @@
+#pragma once
+// Attention, softmax(scale Q Kᵀ) V, without ever holding the weights of all queries.
+//
+// A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
+// and are used up there. The way back computes them again, from their logarithm's denominator, which is all that is
+// kept. So memory grows with the length of a text, not with its square.
+// After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
+//
+// Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
+// within a vector, and each of the seven matrix products reads its right operand in dense rows.
+//
+// T queries, S keys, D their width, E the width of values.
+
+#include <cstdint>
+#include <limits>
+
+#include "autograd/kernels/matmul.h"
+#include "autograd/kernels/nest.h"
+
+namespace reel::kernels {
+
+/// One matrix a head: that of the first, and how far apart the others lie along the axes of the batch.
+template <class T>
+struct Heads {
+  Matrix<T> first;
+  Sizes strides;
+
+  Matrix<T> at(Sizes batch, int64_t index) const {
+    Matrix<T> matrix = first;
+    for (std::size_t axis = batch.size(); axis-- > 0; index /= batch[axis]) {
+      matrix.data += index % batch[axis] * strides[axis];
+    }
+    return matrix;
+  }
+};
+
+struct AttentionShape {
+  Sizes batch;  // one head for each index
+  int64_t queries, keys, width, value_width;
+  double scale;  // more than 0
+  /// Query t sees keys s <= t + reach, unless they are hidden.
+  int64_t reach = std::numeric_limits<std::int32_t>::max();
+  /// (batch[0], S), not 0 for keys that no query sees; or null.
+  const std::int32_t* hidden = nullptr;
+};
+
+/// out (T, E) of every head, its rows dense, and of every query log Σ exp(scores), +inf where it sees nothing: its
+/// output then is 0.
+template <class T>
+void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
+               const Heads<T>& out, T* log_sums);
+
+/// dq, dk and dv, their rows dense, from the gradient of out. With P = softmax(scale Q Kᵀ):
+///   dV = Pᵀ dO          dP = dO Vᵀ          dS = P (dP - Σ dO O)          dQ = scale dS K          dK = scale dSᵀ Q
+template <class T>
+void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
+                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums,
+                        const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv);
+
+}  // namespace reel::kernels

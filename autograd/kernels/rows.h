@@ -1,0 +1,42 @@
+#pragma once
+// How kernels walk over rows of n adjacent numbers: rows in parallel, a row in whole vectors and a last partial one.
+
+#include <algorithm>
+
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::kernels {
+
+/// body(r) for every row, several of them in parallel where they are worth it.
+template <class Body>
+void for_each_row(int64_t rows, int64_t n, const Body& body) {
+  constexpr int64_t elements_per_chunk = 8192;
+  parallel_for(rows, std::max<int64_t>(1, elements_per_chunk / std::max(n, int64_t{1})),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) body(r);
+               });
+}
+
+/// body(i, count) for every vector of a row: it starts at element i and has `count` elements, as many as there are
+/// lanes but for the last one.
+template <class T, class Body>
+void for_each_vector(int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) body(i, lanes<T>);
+  if (i < n) body(i, n - i);
+}
+
+// load_n and store_n for these counts, which mostly are whole vectors.
+
+template <class T>
+Vec<T> load_part(const T* from, int64_t count, std::type_identity_t<T> fill = 0) {
+  return count == lanes<T> ? load(from) : load_n(from, count, fill);
+}
+
+template <class T>
+void store_part(T* to, const Vec<T>& x, int64_t count) {
+  count == lanes<T> ? store(to, x) : store_n(to, x, count);
+}
+
+}  // namespace reel::kernels
