@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
-#include <unordered_map>
 #include <vector>
 
 #include "autograd/error.h"
@@ -54,28 +54,23 @@ double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 class Pool {
  public:
-  std::byte* take(std::size_t size_class) {
+  struct Block {
+    std::byte* data;
+    std::size_t size_class;
+  };
+
+  Block take(std::size_t size_class) {
     std::lock_guard lock(mutex_);
-    std::vector<std::byte*>& free = free_[size_class];
-    std::byte* block;
-    if (!free.empty()) {
-      block = free.back();
-      free.pop_back();
-    } else {
-      make_room(size_class);
-      block = take_from_system(size_class);
-      stats_.reserved += size_class;
-      ++stats_.system_allocations;
-    }
+    const Block block = find(size_class);
     stats_.current += size_class;
     stats_.peak = std::max(stats_.peak, stats_.current);
     return block;
   }
 
-  void give_back(std::byte* block, std::size_t size_class) {
+  void give_back(Block block, std::size_t asked) {
     std::lock_guard lock(mutex_);
-    free_[size_class].push_back(block);
-    stats_.current -= size_class;
+    free_[block.size_class].push_back(block.data);
+    stats_.current -= asked;
   }
 
   MemoryStats stats() {
@@ -89,6 +84,22 @@ class Pool {
   }
 
  private:
+  /// A free block, or else a new one. Batches of texts differ in length: without the larger ones, each new length would
+  /// take memory of its own.
+  Block find(std::size_t size_class) {
+    for (auto free = free_.lower_bound(size_class); free != free_.end() && free->first < 2 * size_class; ++free) {
+      if (free->second.empty()) continue;
+      const Block block{free->second.back(), free->first};
+      free->second.pop_back();
+      return block;
+    }
+    make_room(size_class);
+    const Block block{take_from_system(size_class), size_class};
+    stats_.reserved += size_class;
+    ++stats_.system_allocations;
+    return block;
+  }
+
   /// A system that promises more than it has would end the process later, without a word.
   void make_room(std::size_t bytes) {
     static const std::size_t limit = physical_memory();
@@ -104,7 +115,7 @@ class Pool {
   }
 
   std::mutex mutex_;
-  std::unordered_map<std::size_t, std::vector<std::byte*>> free_;
+  std::map<std::size_t, std::vector<std::byte*>> free_;
   MemoryStats stats_{};
 };
 
@@ -116,11 +127,13 @@ Pool& pool() {
 
 }  // namespace
 
-Storage::Storage(std::size_t bytes) : data_(nullptr), size_class_(round_to_class(bytes)) {
-  data_ = pool().take(size_class_);
+Storage::Storage(std::size_t bytes) : asked_(round_to_class(bytes)) {
+  const auto [data, size_class] = pool().take(asked_);
+  data_ = data;
+  taken_ = size_class;
 }
 
-Storage::~Storage() { pool().give_back(data_, size_class_); }
+Storage::~Storage() { pool().give_back({data_, taken_}, asked_); }
 
 MemoryStats memory_stats() { return pool().stats(); }
 void reset_peak_memory() { pool().reset_peak(); }

@@ -1,9 +1,10 @@
 #pragma once
 // Memory for tensors, from a pool that keeps what is given back.
 //
-// A training step asks for the same sizes as the step before. So a freed block goes to a list of its size class and
-// the next request takes it from there: after the first step nothing is asked of the system, and no fresh page has to
-// be faulted in. Blocks are 64-byte aligned (a cache line, a full vector); large ones lie on huge pages.
+// A training step asks for about the same sizes as the step before. So a freed block goes to a list of its size class
+// and the next request takes it from there, or from a class that is not twice as large: after the first step nothing is
+// asked of the system, and no fresh page has to be faulted in. Blocks are 64-byte aligned (a cache line, a full
+// vector); large ones lie on huge pages.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,7 @@ class Storage {
 
  private:
   std::byte* data_;
-  std::size_t size_class_;
+  std::size_t asked_, taken_;  // bytes, as size classes
 };
 
 /// What all Storage together uses; sizes in bytes, rounded up to the pool's size classes.

@@ -53,6 +53,16 @@ TEST_CASE("a block that was given back is used again") {
   CHECK(memory_stats().system_allocations == asked + 1);
 }
 
+TEST_CASE("a request is served by a larger free block, but not by one twice as large") {
+  { Storage large(80'000'000); }
+  const MemoryStats before = memory_stats();
+  for (std::size_t bytes : {79'000'000ul, 70'000'000ul, 60'000'000ul, 50'000'000ul}) Storage storage(bytes);
+  CHECK(memory_stats().reserved == before.reserved);
+  CHECK(memory_stats().current == before.current);
+  { Storage small(33'000'000); }
+  CHECK(memory_stats().reserved >= before.reserved + 33'000'000);
+}
+
 TEST_CASE("the peak can be started anew") {
   { Storage large(20'000'000); }
   reset_peak_memory();
