@@ -11,18 +11,22 @@
 namespace reel::kernels {
 namespace {
 
-// A panel is what a column of tiles needs of b: `panel_depth` rows of it, one tile wide. The tiles take turns on it,
-// one below the other, while it stays in the first cache and the rows of a that they walk along stay in the second.
-constexpr int64_t panel_depth = 256;
+// A panel is what a column of tiles needs of b: `slab_depth` rows of it, one tile wide. The tiles take turns on it, one
+// below the other. Deeper panels visit c less often; these, and the rows of a that go with them, still fit the second
+// cache together.
+constexpr int64_t slab_depth = 512;
 
-// A block of c is what one thread works on: small enough that there are several, large enough to use a panel often,
-// above all one that has to be packed first.
+// A block of c is what one thread works on: small enough that there are several, large enough that the rows of a, once
+// they are in the second cache, meet many panels, and a panel many rows.
 constexpr int64_t block_tiles = 8;
-constexpr int64_t block_tiles_if_packed = 16;
 constexpr int64_t block_panels = 8;
 
-// Multiplications, some microseconds of them. Fewer are not worth a second thread.
+// Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
+constexpr int64_t chunk_copies = 32'768;
+
+// With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
+constexpr int64_t large_batch = 8;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -47,16 +51,24 @@ struct Product {
 
   int64_t tiles() const { return divide_up(m, tile_rows); }
   int64_t panels() const { return divide_up(n, panel_width<T>); }
-  int64_t row_blocks() const { return divide_up(tiles(), packs_b() ? block_tiles_if_packed : block_tiles); }
+  int64_t row_blocks() const { return divide_up(tiles(), block_tiles); }
   int64_t column_blocks() const { return divide_up(panels(), block_panels); }
   int64_t blocks() const { return row_blocks() * column_blocks(); }
+  Range rows(Range tiles_of) const {
+    return {share(m, tiles(), tiles_of.begin).begin, share(m, tiles(), tiles_of.end).begin};
+  }
+  Range columns(Range panels_of) const {
+    return {panels_of.begin * panel_width<T>, std::min(n, panels_of.end * panel_width<T>)};
+  }
 
   /// b is read as it lies where its rows are dense, and not each in another page of memory: then a copy costs more
-  /// than it gains, as it does for a few rows of c.
+  /// than it gains, as it does for a few rows of c. Without masks, the end of a row needs room for whole vectors.
   bool packs_b() const {
     constexpr int64_t page = 4096 / sizeof(T);
-    return b.col_stride != 1 || (b.row_stride >= page && tiles() > 2);
+    return b.col_stride != 1 || (b.row_stride >= page && tiles() > 2) || (!has_masks && n % lanes<T> != 0);
   }
+  /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
+  bool copies_a() const { return panels() > 2 && collides<T>(std::max(a.row_stride, a.col_stride)); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 };
@@ -69,43 +81,64 @@ Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column)
           last && x.epilogue.relu};
 }
 
-/// Rows of c under one panel of b, `a` being their part of a.
+/// The part of a product that goes through some of its k, with both operands as the tiles read them.
 template <class T>
-void multiply_panel(const Product<T>& x, Range tiles, Range columns, Range depths, Matrix<const T> a) {
-  const int64_t depth = depths.size(), width = columns.size();
-  alignas(vector_alignment) T packed[panel_depth * panel_width<T>];
-  Matrix<const T> b = x.b.at(depths.begin, columns.begin);
-  if (x.packs_b() || (!has_masks && width % lanes<T> != 0)) {
-    pack_panel(b, depth, width, packed);
-    b = {packed, panel_width<T>, 1};
+struct Slab {
+  Range depths;
+  Matrix<const T> a, b;
+  bool packed;  // b comes in panels, one after another
+
+  Matrix<const T> panel(int64_t p) const {
+    if (packed) return {b.data + p * panel_width<T> * depths.size(), panel_width<T>, 1};
+    return b.at(0, p * panel_width<T>);
   }
-  const Epilogue<T> epilogue = epilogue_of(x, depths, columns.begin);
-  const TileKernels<T>& kernels = tile_kernels_for<T>(width);
-  const int64_t first_row = share(x.m, x.tiles(), tiles.begin).begin;
-  for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-    const Range rows = share(x.m, x.tiles(), t);
-    const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
-    kernel(depth, a.at(rows.begin - first_row, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin), x.c_stride,
-           width, epilogue);
-  }
+};
+
+/// Buffers of the thread that starts a product; the others read them.
+template <class T>
+T* room(std::vector<T>& buffer, int64_t size) {
+  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
+  return buffer.data();
 }
 
-/// A block of c: panel by panel, and so for every `panel_depth` of the k products that go into its elements.
+/// Packs and copies what is read faster that way.
 template <class T>
-void multiply_tiles(const Product<T>& x, Range tiles, Range rows, Range panels) {
-  const int64_t steps = std::max<int64_t>(1, divide_up(x.k, panel_depth));
-  for (int64_t step = 0; step < steps; ++step) {
-    const Range depths = share(x.k, steps, step);
-    Matrix<const T> a = x.a.at(rows.begin, depths.begin);
-    // Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
-    if (panels.size() > 2 && collides<T>(std::max(a.row_stride, a.col_stride))) {
-      thread_local std::vector<T> buffer(
-          static_cast<std::size_t>(compact_size<T>(block_tiles_if_packed * tile_rows, panel_depth)));
-      a = compact(a, rows.size(), depths.size(), buffer.data());
-    }
-    for (int64_t p = panels.begin; p < panels.end; ++p) {
-      const Range columns = {p * panel_width<T>, std::min(x.n, (p + 1) * panel_width<T>)};
-      multiply_panel(x, tiles, columns, depths, a);
+Slab<T> prepare(const Product<T>& x, Range depths) {
+  Slab<T> slab{depths, x.a.at(0, depths.begin), x.b.at(depths.begin, 0), x.packs_b()};
+  const int64_t depth = depths.size();
+  if (slab.packed) {
+    thread_local std::vector<T> buffer;
+    T* panels = room(buffer, x.panels() * panel_width<T> * depth);
+    parallel_for(x.panels(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t p = begin; p < end; ++p) {
+                     const Range columns = x.columns({p, p + 1});
+                     pack_panel(slab.b.at(0, columns.begin), depth, columns.size(),
+                                panels + p * panel_width<T> * depth);
+                   }
+                 });
+    slab.b = {panels, panel_width<T>, 1};
+  }
+  if (x.copies_a()) {
+    thread_local std::vector<T> buffer;
+    slab.a = compact(slab.a, x.m, depth, room(buffer, compact_size<T>(x.m, depth)));
+  }
+  return slab;
+}
+
+/// A block of c: panel by panel, and along each from tile to tile.
+template <class T>
+void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
+  for (int64_t p = panels.begin; p < panels.end; ++p) {
+    const Range columns = x.columns({p, p + 1});
+    const Matrix<const T> b = slab.panel(p);
+    const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
+    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
+    for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+      const Range rows = share(x.m, x.tiles(), t);
+      const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
+      kernel(slab.depths.size(), slab.a.at(rows.begin, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin),
+             x.c_stride, columns.size(), epilogue);
     }
   }
 }
@@ -160,25 +193,16 @@ void multiply_vector(const Product<T>& x, Range range) {
   }
 }
 
+/// One row of c, `panels` of it: a single row leaves registers free, and so its tile is made wider.
 template <class T>
-void multiply_block(const Product<T>& x, int64_t block) {
-  const Range tiles = share(x.tiles(), x.row_blocks(), block / x.column_blocks());
-  const Range rows = {share(x.m, x.tiles(), tiles.begin).begin, share(x.m, x.tiles(), tiles.end).begin};
-  Range panels = share(x.panels(), x.column_blocks(), block % x.column_blocks());
-  if ((x.m == 1 || x.n == 1) && x.a.col_stride == 1 && x.b.row_stride == 1) {
-    multiply_vector(x,
-                    x.m == 1 ? Range{panels.begin * panel_width<T>, std::min(x.n, panels.end * panel_width<T>)} : rows);
-    return;
+void multiply_row(const Product<T>& x, Range panels) {
+  constexpr int64_t wide = wide_vectors * lanes<T> / panel_width<T>;
+  for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
+    const int64_t j = panels.begin * panel_width<T>;
+    multiply_tile<T, 1, wide_vectors, false>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
+                                             wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j));
   }
-  if (x.m == 1 && x.b.col_stride == 1) {
-    constexpr int64_t wide = wide_vectors * lanes<T> / panel_width<T>;
-    for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
-      const int64_t j = panels.begin * panel_width<T>;
-      multiply_tile<T, 1, wide_vectors, false>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
-                                               wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j));
-    }
-  }
-  multiply_tiles(x, tiles, rows, panels);
+  multiply_block(x, {{0, x.k}, x.a, x.b, false}, {0, 1}, panels);
 }
 
 template <class T>
@@ -191,11 +215,32 @@ Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix
   return {m, n, k, a, b, c, c_stride, epilogue};
 }
 
-/// Chunks of a parallel loop over blocks: as many as make up enough work.
-template <class T>
-int64_t blocks_per_chunk(const Product<T>& x) {
+/// body(tiles, panels) for every block of c, on several threads.
+template <class T, class Body>
+void for_each_block(const Product<T>& x, const Body& body) {
   const int64_t work = x.m * x.n * x.k / x.blocks();
-  return divide_up(chunk_work, std::max<int64_t>(work, 1));
+  parallel_for(x.blocks(), divide_up(chunk_work, std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      body(share(x.tiles(), x.row_blocks(), block / x.column_blocks()),
+           share(x.panels(), x.column_blocks(), block % x.column_blocks()));
+    }
+  });
+}
+
+template <class T>
+void multiply(const Product<T>& x) {
+  if ((x.m == 1 || x.n == 1) && x.a.col_stride == 1 && x.b.row_stride == 1) {
+    return for_each_block(
+        x, [&](Range tiles, Range panels) { multiply_vector(x, x.m == 1 ? x.columns(panels) : x.rows(tiles)); });
+  }
+  if (x.m == 1 && !x.packs_b()) {
+    return for_each_block(x, [&](Range, Range panels) { multiply_row(x, panels); });
+  }
+  const int64_t slabs = std::max<int64_t>(1, divide_up(x.k, slab_depth));
+  for (int64_t i = 0; i < slabs; ++i) {
+    const Slab<T> slab = prepare(x, share(x.k, slabs, i));
+    for_each_block(x, [&](Range tiles, Range panels) { multiply_block(x, slab, tiles, panels); });
+  }
 }
 
 }  // namespace
@@ -205,10 +250,7 @@ void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,
             const std::type_identity_t<Epilogue<T>>& epilogue) {
   if (m == 0 || n == 0) return;
-  const Product<T> product = product_of(m, n, k, a, b, c, c_stride, epilogue);
-  parallel_for(product.blocks(), blocks_per_chunk(product), [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) multiply_block(product, block);
-  });
+  multiply(product_of(m, n, k, a, b, c, c_stride, epilogue));
 }
 
 template <class T>
@@ -226,18 +268,17 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     count /= along;
     along = 1;
   }
-  const Product<T> first = product_of(m, n, k, a, b, c, n, epilogue);
-  const int64_t blocks = first.blocks();
-  parallel_for(count * blocks, blocks_per_chunk(first), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t index = i / blocks;
+  auto multiply_matrices = [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
       const auto [a_offset, b_offset] = nest.offsets(index / along);
       Matrix<const T> a_here = a, b_here = b;
       a_here.data += a_offset + index % along * nest.row_stride(0);
       b_here.data += b_offset + index % along * nest.row_stride(1);
-      multiply_block(product_of(m, n, k, a_here, b_here, c + index * m * n, n, epilogue), i % blocks);
+      multiply(product_of(m, n, k, a_here, b_here, c + index * m * n, n, epilogue));
     }
-  });
+  };
+  if (count < large_batch) return multiply_matrices(0, count);
+  parallel_for(count, divide_up(chunk_work, std::max<int64_t>(m * n * k, 1)), multiply_matrices);
 }
 
 template void matmul(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, float*, int64_t,

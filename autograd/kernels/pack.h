@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "autograd/kernels/matmul.h"
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
 
@@ -63,7 +63,7 @@ template <class T>
 Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buffer) {
   if (a.row_stride == 1) return compact(a.transposed(), columns, rows, buffer).transposed();
   const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;
-  for (int64_t i = 0; i < rows; ++i) {
+  for_each_row(rows, columns, [&](int64_t i) {
     const T* from = a.data + i * a.row_stride;
     T* to = buffer + i * stride;
     if (a.col_stride == 1) {
@@ -71,7 +71,7 @@ Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buf
     } else {
       for (int64_t j = 0; j < columns; ++j) to[j] = from[j * a.col_stride];
     }
-  }
+  });
   return {buffer, stride, 1};
 }
 
