@@ -1,0 +1,70 @@
+#pragma once
+// What no kernel can exceed, measured: how many operations the multipliers do in a second, and how many bytes memory
+// moves. Both with as many threads as kernels use.
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
+
+namespace reel::bench {
+
+/// The shortest time of a run in seconds, out of some tens of milliseconds of them, and of three at least. The shortest
+/// is the one that others on the machine disturbed least.
+template <class Run>
+double best_seconds(const Run& run) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds time_for_all(60);
+  double best = 1e9;
+  const auto begin = Clock::now();
+  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) {
+    const auto start = Clock::now();
+    run();
+    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+/// GFLOP/s of multiplications and additions that never leave the registers, in more chains than it takes to hide how
+/// long one of them needs.
+template <class T>
+double fma_peak() {
+  using namespace kernels;
+  constexpr int chains = 12, rounds = 20000;
+  std::vector<T> results(static_cast<std::size_t>(threads()));
+  const double seconds = best_seconds([&] {
+    parallel_for(threads(), 1, [&](int64_t begin, int64_t) {
+      T& result = results[static_cast<std::size_t>(begin)];
+      Vec<T> sums[chains];
+      for (int i = 0; i < chains; ++i) sums[i] = splat(result + static_cast<T>(i));
+      const Vec<T> factor = splat(T(0.999) + result), term = splat(T(0.001));
+      for (int round = 0; round < rounds; ++round) {
+#pragma GCC unroll 16
+        for (int i = 0; i < chains; ++i) sums[i] = fma(sums[i], factor, term);
+      }
+      for (int i = 1; i < chains; ++i) sums[0] += sums[i];
+      result = reduce_add(sums[0]) * T(1e-30);  // so that it is needed, and the next run starts from it
+    });
+  });
+  return 2e-9 * chains * rounds * static_cast<double>(lanes<T> * threads()) / seconds;
+}
+
+/// GB/s that are read and written together when 64 MB are copied to another place.
+inline double copy_bandwidth() {
+  constexpr std::size_t bytes = 64 << 20;
+  static const std::vector<char> from(bytes, 1);
+  static std::vector<char> to(bytes);
+  const std::size_t share = bytes / static_cast<std::size_t>(kernels::threads());
+  const double seconds = best_seconds([&] {
+    kernels::parallel_for(kernels::threads(), 1, [&](std::int64_t begin, std::int64_t) {
+      const std::size_t start = static_cast<std::size_t>(begin) * share;
+      std::memcpy(to.data() + start, from.data() + start, share);
+    });
+  });
+  return 2e-9 * static_cast<double>(bytes) / seconds;
+}
+
+}  // namespace reel::bench

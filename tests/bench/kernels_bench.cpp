@@ -1,0 +1,176 @@
+// How close single kernels come to the ceiling that binds them, in f32: matrix products to the speed of the
+// multipliers, and beside it OpenBLAS, if it is installed; what does little to each number, to the speed of copying
+// memory.
+//
+//     kernels_bench [THREADS]
+
+#include <compare>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include "autograd/creation.h"
+#include "autograd/ops.h"
+#include "optim/optimizer.h"
+#include "tests/bench/ceilings.h"
+#include "tests/bench/openblas.h"
+
+using namespace reel;
+using kernels::Matrix;
+
+namespace {
+
+// ---- matrix products ----
+
+/// `batch` products of m x k by k x n.
+struct Product {
+  int64_t batch, m, k, n;
+  friend auto operator<=>(const Product&, const Product&) = default;
+};
+
+/// y = x w' of a linear layer, dx = dy w, and dw = dy' x.
+void add_linear(std::set<Product>& products, int64_t rows, int64_t in, int64_t out) {
+  products.insert({1, rows, in, out});
+  products.insert({1, rows, out, in});
+  products.insert({1, out, rows, in});
+}
+
+/// Scores of T queries and keys of D numbers, the values that they weight, and the gradients of both.
+void add_attention(std::set<Product>& products, int64_t heads, int64_t T, int64_t D) {
+  products.insert({heads, T, D, T});
+  products.insert({heads, T, T, D});
+}
+
+/// Squares, and batches of small products that fit the second cache.
+std::vector<Product> plain_products() {
+  std::vector<Product> products;
+  for (int64_t size : {256, 384, 512, 768, 1024, 1536, 2048}) products.push_back({1, size, size, size});
+  products.push_back({6, 100, 100, 100});
+  products.push_back({64, 24, 32, 24});
+  products.push_back({64, 24, 24, 32});
+  return products;
+}
+
+/// All large products of workloads.h.
+std::set<Product> of_workloads() {
+  std::set<Product> products;
+  for (int64_t hidden : {1024, 512}) {  // classify and generate, both of 2,048 tokens: attention, feed-forward
+    add_linear(products, 2048, 128, hidden);
+    add_linear(products, 2048, hidden, 128);
+  }
+  for (int64_t hidden : {800, 400}) {  // classify-mean
+    add_linear(products, 3200, 100, hidden);
+    add_linear(products, 3200, hidden, 100);
+  }
+  add_linear(products, 2048, 256, 128);  // generate: embeddings of tokens and positions, unified
+  add_linear(products, 256, 256, 256);   // naive
+  add_linear(products, 1536, 256, 256);  // translate: attention
+  add_linear(products, 1536, 256, 512);  // and feed-forward
+  add_linear(products, 1536, 512, 256);
+  add_linear(products, 1536, 256, 5900);   // and the words
+  add_attention(products, 32, 512, 128);   // classify
+  add_attention(products, 256, 100, 100);  // classify-mean
+  add_attention(products, 128, 128, 128);  // generate
+  add_attention(products, 512, 24, 32);    // translate
+  return products;
+}
+
+/// A dense matrix, or what it is when it lies there transposed.
+Matrix<const float> matrix(const Tensor& x, int64_t rows, int64_t columns, bool transposed) {
+  return transposed ? Matrix<const float>{x.data<float>(), 1, rows} : Matrix<const float>{x.data<float>(), columns, 1};
+}
+
+/// A line of the table: percentages of the multipliers' speed, in all four cases.
+void print_product(const Product& p, const bench::OpenBlas& blas) {
+  const Tensor a = randn({p.batch, p.m, p.k}), b = randn({p.batch, p.k, p.n}), c({p.batch, p.m, p.n}, DType::f32);
+  const int64_t a_step = p.m * p.k, b_step = p.k * p.n, c_step = p.m * p.n;
+  const double peak = bench::fma_peak<float>();
+  auto share = [&](const auto& multiply) {
+    return 2e-7 * static_cast<double>(p.batch * p.m * p.k * p.n) / bench::best_seconds(multiply) / peak;
+  };
+  std::printf("%6lld%6lld%6lld%6lld", static_cast<long long>(p.batch), static_cast<long long>(p.m),
+              static_cast<long long>(p.k), static_cast<long long>(p.n));
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      const auto left = matrix(a, p.m, p.k, transpose_a), right = matrix(b, p.k, p.n, transpose_b);
+      std::printf("%8.0f", share([&] {
+                    kernels::batched_matmul({&p.batch, 1}, p.m, p.n, p.k, left, {&a_step, 1}, right, {&b_step, 1},
+                                            c.data<float>());
+                  }));
+      if (!blas.found()) continue;
+      std::printf(" (%3.0f)", share([&] {
+                    for (int64_t i = 0; i < p.batch; ++i) {
+                      blas.matmul(p.m, p.n, p.k, {left.data + i * a_step, left.row_stride, left.col_stride},
+                                  {right.data + i * b_step, right.row_stride, right.col_stride},
+                                  c.data<float>() + i * c_step);
+                    }
+                  }));
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+// ---- what memory binds ----
+
+/// `numbers` of 4 bytes are read or written at least.
+template <class Run>
+void print_traffic(const char* name, int64_t numbers, const Run& run) {
+  const double copy = bench::copy_bandwidth();
+  const double speed = 4e-9 * static_cast<double>(numbers) / bench::best_seconds(run);
+  std::printf("%-44s%8.1f GB/s%8.0f %%\n", name, speed, 100 * speed / copy);
+  std::fflush(stdout);
+}
+
+void print_all_traffic() {
+  constexpr int64_t rows = 32768, columns = 512, count = rows * columns;  // 64 MB
+  const Tensor x = randn({rows, columns}), y = randn({rows, columns}), scale = ones({columns}),
+               shift = zeros({columns});
+  print_traffic("relu", 2 * count, [&] { relu(x); });
+  print_traffic("relu, backward", 3 * count, [&] { where_positive(x, y); });
+  print_traffic("gelu", 2 * count, [&] { gelu(x); });
+  print_traffic("x + y", 3 * count, [&] { x + y; });
+  print_traffic("softmax of 512", 2 * count, [&] { softmax(x, -1); });
+  print_traffic("layer norm of 512", 2 * count, [&] { layer_norm(x, scale, shift); });
+  const Tensor narrow = randn({rows, 100}), narrow_scale = ones({100}), narrow_shift = zeros({100});
+  print_traffic("softmax of 100", 2 * narrow.numel(), [&] { softmax(narrow, -1); });
+  print_traffic("layer norm of 100", 2 * narrow.numel(), [&] { layer_norm(narrow, narrow_scale, narrow_shift); });
+  print_traffic("dropout", 2 * count, [&] { dropout(x, 0.1); });
+  print_traffic("sum", count, [&] { sum(x); });
+
+  constexpr int64_t vocabulary = 50000, width = 128, tokens = 100000;
+  const Tensor table = randn({vocabulary, width}), dy = randn({tokens, width});
+  Ids ids = Ids::zeros({tokens});
+  for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(default_generator().below(vocabulary));
+  print_traffic("embedding of 100,000 tokens", 2 * tokens * width, [&] { embedding(table, ids); });
+  print_traffic("and backward", tokens * width + vocabulary * width, [&] { embedding_sum(dy, ids, vocabulary); });
+
+  Tensor parameter = randn({rows, columns});
+  parameter.requires_grad().set_grad(y);
+  optim::Adam adam({{{parameter}}});
+  // It reads the gradient, and reads and writes weights and both moments.
+  print_traffic("Adam", 7 * count, [&] { adam.step(); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
+  kernels::set_threads(threads);
+  const bench::OpenBlas blas(threads);
+  std::printf("%d thread(s), multipliers %.1f GFLOP/s, copying %.1f GB/s; both are measured anew for each line.\n",
+              threads, bench::fma_peak<float>(), bench::copy_bandwidth());
+  if (blas.found()) std::printf("In brackets: %s\n", blas.name().c_str());
+  const int column = blas.found() ? 14 : 8;
+  std::printf("\nMatrix products m x k by k x n, %% of the multipliers' speed; ' is a transposed operand\n");
+  std::printf("%6s%6s%6s%6s", "batch", "m", "k", "n");
+  for (const char* operands : {"a b", "a b'", "a' b", "a' b'"}) std::printf("%*s", column, operands);
+  std::printf("\n");
+  for (const Product& product : plain_products()) print_product(product, blas);
+  std::printf("\n");
+  for (const Product& product : of_workloads()) print_product(product, blas);
+
+  std::printf("\nWhat memory binds: bytes that must be read or written at least, %% of copying\n");
+  print_all_traffic();
+}
