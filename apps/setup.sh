@@ -1,5 +1,5 @@
-# Sourced by apps/demo, tests/run and .ci/run, which stand in the repository's root when they do: what Reel needs of a
-# machine, and how it gets there. Says nothing, and needs neither network nor root, where nothing is missing.
+# Sourced by apps/demo, apps/fetch, tests/run and .ci/run, which stand in the repository's root when they do: what Reel
+# needs of a machine, and how it gets there. Says nothing, and needs neither network nor root, where nothing is missing.
 
 missing=()
 reasons=()
@@ -25,6 +25,16 @@ need_build_tools() {
   need cmake "plans the build" command -v cmake
   need ninja-build "runs the build" command -v ninja
   need libxsimd-dev "vector instructions under one name for every processor" has_header xsimd/xsimd.hpp
+}
+
+need_curl() {
+  # Debian's curl does not depend on the certificates that it needs.
+  command -v curl >/dev/null || need ca-certificates "whom to trust" test -e /etc/ssl/certs/ca-certificates.crt
+  need curl "downloads" command -v curl
+}
+
+need_unzip() {
+  need unzip "unpacks .zip" command -v unzip
 }
 
 need_catch2() {

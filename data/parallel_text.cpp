@@ -27,6 +27,18 @@ std::vector<std::string> read_lines(const fs::path& file) {
   return lines;
 }
 
+/// One part of a folder: two files.
+ParallelText read_part(const fs::path& folder, const std::string& part, const std::string& source,
+                       const std::string& target) {
+  auto file = [&](const std::string& language) { return folder / (part + "." + language); };
+  for (const std::string& language : {source, target}) {
+    if (fs::exists(file(language))) continue;
+    fail(folder.string(), ": there is no ", part, ".", language,
+         "; parts are train, val and test*, each with the endings .", source, " and .", target);
+  }
+  return read_parallel_files(file(source), file(target));
+}
+
 }  // namespace
 
 ParallelText read_parallel_files(const fs::path& source, const fs::path& target) {
@@ -40,31 +52,25 @@ ParallelText read_parallel_files(const fs::path& source, const fs::path& target)
   return text;
 }
 
+std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, const std::string& source,
+                                                        const std::string& target) {
+  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+  std::set<std::string> parts;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string part = entry.path().stem().string(), ending = entry.path().extension().string();
+    if (part.starts_with("test") && (ending == "." + source || ending == "." + target)) parts.insert(part);
+  }
+  if (parts.empty())
+    fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
+  std::map<std::string, ParallelText> tests;
+  for (const std::string& part : parts) tests.emplace(part, read_part(folder, part, source, target));
+  return tests;
+}
+
 ParallelData read_parallel_folder(const fs::path& folder, const std::string& source, const std::string& target) {
   if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
-  auto file = [&](const std::string& part, const std::string& language) { return folder / (part + "." + language); };
-  std::set<std::string> tests;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    std::string part = entry.path().stem().string();
-    bool wanted = entry.path() == file(part, source) || entry.path() == file(part, target);
-    if (wanted && part.starts_with("test")) tests.insert(part);
-  }
-  std::vector<std::string> parts{"train", "val"};
-  parts.insert(parts.end(), tests.begin(), tests.end());
-  for (const std::string& part : parts) {
-    for (const std::string& language : {source, target}) {
-      if (fs::exists(file(part, language))) continue;
-      fail(folder.string(), ": there is no ", part, ".", language,
-           "; need train, val and test*, each with the endings .", source, " and .", target);
-    }
-  }
-  if (tests.empty())
-    fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
-
-  auto read = [&](const std::string& part) { return read_parallel_files(file(part, source), file(part, target)); };
-  ParallelData data{read("train"), read("val"), {}};
-  for (const std::string& part : tests) data.tests.emplace(part, read(part));
-  return data;
+  return {read_part(folder, "train", source, target), read_part(folder, "val", source, target),
+          read_parallel_tests(folder, source, target)};
 }
 
 }  // namespace reel::data

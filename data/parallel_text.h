@@ -32,4 +32,8 @@ struct ParallelData {
 ParallelData read_parallel_folder(const std::filesystem::path& folder, const std::string& source,
                                   const std::string& target);
 
+/// The test parts alone, of a folder that may have no others.
+std::map<std::string, ParallelText> read_parallel_tests(const std::filesystem::path& folder, const std::string& source,
+                                                        const std::string& target);
+
 }  // namespace reel::data

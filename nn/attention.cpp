@@ -23,6 +23,10 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling) {
+  // The weights of a single query, as a text's newest token is, are but a row: small steps are best at that.
+  if (scaling == Scaling::scores && queries.size(-2) > 1) {
+    return attention(queries, keys, values, mask, std::pow(static_cast<double>(queries.size(-1)), -0.5));
+  }
   return matmul(attention_weights(queries, keys, mask, scaling), values);
 }
 
@@ -52,9 +56,23 @@ Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
   return attention_weights(by_head(toqueries(x)), by_head(tokeys(x)), mask);
 }
 
-Tensor WideAttention::operator()(const Tensor& x, const Mask& mask) const {
-  const Tensor attended = matmul(maps(x, mask), by_head(tovalues(x)));  // (B, H, T, D)
+Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, KeyValueCache* past) const {
+  if (!past && x.size(0) * x.size(1) > x.size(2)) return joined(x, mask);
+  KeysAndValues seen{by_head(tokeys(x)), by_head(tovalues(x))};
+  if (past) seen = past->append(seen);
+  const Tensor attended = dot_product_attention(by_head(toqueries(x)), seen.keys, seen.values, mask);  // (B, H, T, D)
   return unifyheads(attended.transpose(1, 2).reshape({x.size(0), x.size(1), heads_ * x.size(2)}));
+}
+
+Tensor WideAttention::joined(const Tensor& x, const Mask& mask) const {
+  const int64_t D = x.size(2), H = heads_;
+  const Tensor wq = toqueries.weight.view({H, D, D}), wk = tokeys.weight.view({H, D, D});
+  const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
+  const Tensor queries = linear(x, matmul(wk.transpose(1, 2), wq).view({H * D, D}));  // (B, T, H D)
+  const Tensor values = linear(x, matmul(wu, wv).view({H * D, D}));
+  const Tensor attended =
+      dot_product_attention(by_head(queries), x.unsqueeze(1), by_head(values), mask);  // (B, H, T, D)
+  return sum(attended.transpose(1, 2), {2}) + unifyheads.bias;
 }
 
 }  // namespace reel::nn

@@ -6,8 +6,9 @@
 // Vaswani et al.: "Attention is all you need" (2017); P. Bloem: "Transformers from scratch" (2019).
 // B batch, T time, H heads, D width.
 
+#include "autograd/mask.h"
+#include "nn/key_value_cache.h"
 #include "nn/layers.h"
-#include "nn/mask.h"
 
 namespace reel::nn {
 
@@ -40,7 +41,8 @@ class SingleHeadAttention : public Module {
 class WideAttention : public Module {
  public:
   WideAttention(int64_t width, int64_t heads, DType dtype = DType::f32);
-  Tensor operator()(const Tensor& x, const Mask& mask) const;
+  /// With `past`, x goes on from the tokens that it holds, attends to them as well, and is added to them.
+  Tensor operator()(const Tensor& x, const Mask& mask, KeyValueCache* past = nullptr) const;
   /// Where it looks: (B, H, T, T).
   Tensor maps(const Tensor& x, const Mask& mask) const;
 
@@ -50,6 +52,11 @@ class WideAttention : public Module {
  private:
   /// (B, T, H D) -> (B, H, T, D)
   Tensor by_head(const Tensor& all) const;
+  /// The same with half as many maps of x. Each is as wide as the embedding, so that two in a row are one of that size,
+  ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = ((Wu Wv) x) p,
+  /// and to multiply these once costs less than to map more than D tokens twice. Then x itself is the keys of all
+  /// heads, and what they yield is added up.
+  Tensor joined(const Tensor& x, const Mask& mask) const;
 
   int64_t heads_;
 };

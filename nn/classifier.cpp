@@ -36,8 +36,9 @@ Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
 }
 
 Classifier::Classifier(const ClassifierConfig& c)
-    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype))),
-      pos_embedding(child("pos_embedding", Embedding(c.length, c.embedding, c.block.dtype))),
+    : token_embedding(
+          child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype, c.embedding_deviation))),
+      pos_embedding(child("pos_embedding", Embedding(c.length, c.embedding, c.block.dtype, c.embedding_deviation))),
       tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
       toprobs(child("toprobs", Linear(c.embedding, c.classes, Bias::yes, c.block.dtype))),
       drop(child("drop", Dropout(c.block.dropout))),

@@ -19,6 +19,7 @@ struct ClassifierConfig {
   int64_t classes = 2;
   int64_t length = 512;  // the most tokens of a text
   int64_t embedding = 128;
+  double embedding_deviation = 1;  // of token and position embeddings at the start
   int64_t heads = 8;
   int64_t depth = 6;
   Pooling pooling = Pooling::max;

@@ -1,6 +1,24 @@
 #include "nn/gtransformer.h"
 
 namespace reel::nn {
+namespace {
+
+class CachingReader : public Reader {
+ public:
+  explicit CachingReader(const GTransformer& model) : Reader(model.context()), model_(model) {}
+
+ private:
+  Tensor next(std::span<const std::int32_t> window, std::size_t known) override {
+    if (known == 0) past_ = {};
+    const auto fresh = window.subspan(known);
+    return model_.next(Ids({1, std::ssize(fresh)}, {fresh.begin(), fresh.end()}), past_).select(0, 0);
+  }
+
+  const GTransformer& model_;
+  GTransformer::Past past_;
+};
+
+}  // namespace
 
 GTransformer::GTransformer(const Config& c)
     : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
@@ -14,10 +32,10 @@ GTransformer::GTransformer(const Config& c)
                        })),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
-Tensor GTransformer::embed(const Ids& tokens) const {
-  check_tokens("GTransformer", tokens);
-  const Tensor token = token_embedding(tokens);                                              // (B, T, D)
-  const Tensor position = pos_embedding(Ids::arange(tokens.size(1))).expand(token.shape());  // (B, T, D)
+Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
+  check_tokens("GTransformer", tokens, start);
+  const Tensor token = token_embedding(tokens);  // (B, T, D)
+  const Tensor position = pos_embedding.weight.slice(0, start, start + tokens.size(1)).expand(token.shape());
   return unify_embeddings(cat({token, position}, -1));
 }
 
@@ -26,6 +44,16 @@ Tensor GTransformer::operator()(const Ids& tokens) const {
   for (const TransformerBlock& block : tblocks) x = block(x, Mask::causal());
   return log_softmax(toprobs(x), -1);  // (B, T, V)
 }
+
+Tensor GTransformer::next(const Ids& tokens, Past& past) const {
+  Tensor x = embed(tokens, past.length);
+  past.blocks.resize(tblocks.size());
+  for (std::size_t i = 0; i < tblocks.size(); ++i) x = tblocks[i](x, Mask::causal(), &past.blocks[i]);
+  past.length += tokens.size(1);
+  return log_softmax(toprobs(x.select(1, -1)), -1);  // (B, V)
+}
+
+std::unique_ptr<Reader> GTransformer::reader() const { return std::make_unique<CachingReader>(*this); }
 
 std::vector<Tensor> GTransformer::attention_maps(const Ids& tokens) const {
   return nn::attention_maps(tblocks, embed(tokens), Mask::causal());

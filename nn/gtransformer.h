@@ -28,6 +28,16 @@ class GTransformer : public LanguageModel {
 
   explicit GTransformer(const Config& config);
   Tensor operator()(const Ids& tokens) const override;
+  /// What is kept of texts that grow.
+  struct Past {
+    int64_t length = 0;  // tokens so far
+    std::vector<KeyValueCache> blocks;
+  };
+  /// tokens (B, T) that go on from `past`, and are added to it -> (B, V): the log-probability of each token to come
+  /// next. The same as operator() has it for the last of all tokens, but for rounding. Throws if a tape is recording.
+  Tensor next(const Ids& tokens, Past& past) const;
+  /// Keeps such a past: only what is new is computed.
+  std::unique_ptr<Reader> reader() const override;
   std::vector<Tensor> attention_maps(const Ids& tokens) const override;
   int64_t context() const override { return pos_embedding.weight.size(0); }
 
@@ -37,8 +47,8 @@ class GTransformer : public LanguageModel {
   Linear toprobs;
 
  private:
-  /// Tokens and positions, unified: (B, T, D).
-  Tensor embed(const Ids& tokens) const;
+  /// Tokens and their positions, which count from `start`, unified: (B, T, D).
+  Tensor embed(const Ids& tokens, int64_t start = 0) const;
 };
 
 }  // namespace reel::nn

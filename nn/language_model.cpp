@@ -1,13 +1,31 @@
 #include "nn/language_model.h"
 
 #include "autograd/error.h"
+#include "autograd/ops.h"
 
 namespace reel::nn {
+namespace {
 
-void LanguageModel::check_tokens(const char* model, const Ids& tokens) const {
+class WholeWindow : public Reader {
+ public:
+  explicit WholeWindow(const LanguageModel& model) : Reader(model.context()), model_(model) {}
+
+ private:
+  Tensor next(std::span<const std::int32_t> window, std::size_t) override {
+    return model_(Ids({1, std::ssize(window)}, {window.begin(), window.end()})).select(0, 0).select(0, -1);
+  }
+
+  const LanguageModel& model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> LanguageModel::reader() const { return std::make_unique<WholeWindow>(*this); }
+
+void LanguageModel::check_tokens(const char* model, const Ids& tokens, int64_t earlier) const {
   if (tokens.rank() != 2) fail(model, ": tokens are ", tokens.shape(), "; need (batch, time)");
-  if (tokens.size(1) > context()) {
-    fail(model, ": ", tokens.size(1), " tokens are more than the context of ", context());
+  if (earlier + tokens.size(1) > context()) {
+    fail(model, ": ", earlier + tokens.size(1), " tokens are more than the context of ", context());
   }
 }
 

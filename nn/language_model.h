@@ -1,10 +1,12 @@
 #pragma once
 // What every model that writes text can do: say how probable each next token is.
 
+#include <memory>
 #include <vector>
 
 #include "autograd/ids.h"
 #include "nn/module.h"
+#include "nn/reader.h"
 
 namespace reel::nn {
 
@@ -15,6 +17,11 @@ class LanguageModel : public Module {
   /// tokens (B, T) -> (B, T, V): the log-probability of each token to come next, at every position. It depends on this
   /// and the earlier tokens of its row alone. Throws if T is longer than context().
   virtual Tensor operator()(const Ids& tokens) const = 0;
+
+  /// For a text that grows: says what comes next like operator() does for all of it, but for rounding. A model that can
+  /// keep what it computed for earlier tokens does not compute it again; this one here runs over the whole window. The
+  /// model must outlive its readers.
+  virtual std::unique_ptr<Reader> reader() const;
 
   /// Where attention looks, for each block (B, H, T, T); nothing for a model without heads of attention.
   virtual std::vector<Tensor> attention_maps(const Ids&) const { return {}; }
@@ -27,8 +34,8 @@ class LanguageModel : public Module {
   LanguageModel(const LanguageModel&) = default;
   LanguageModel(LanguageModel&&) = default;
 
-  /// Throws unless tokens are (B, T) with T <= context(); `model` names itself.
-  void check_tokens(const char* model, const Ids& tokens) const;
+  /// Throws unless tokens are (B, T) and fit into the context together with `earlier` ones; `model` names itself.
+  void check_tokens(const char* model, const Ids& tokens, int64_t earlier = 0) const;
 };
 
 }  // namespace reel::nn

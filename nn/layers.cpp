@@ -30,8 +30,8 @@ void glorot_uniform(const Module& module) {
   }
 }
 
-Embedding::Embedding(int64_t count, int64_t width, DType dtype)
-    : weight(parameter("weight", randn({count, width}, dtype))) {}
+Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation)
+    : weight(parameter("weight", randn({count, width}, dtype) * deviation)) {}
 
 Embedding::Embedding(const Tensor& table, Frozen frozen)
     : weight(frozen == Frozen::yes ? constant("weight", detach(table)) : parameter("weight", table)) {

@@ -28,10 +28,11 @@ class Linear : public Module {
 /// Bengio: "Understanding the difficulty of training deep feedforward neural networks" (2010).
 void glorot_uniform(const Module& module);
 
-/// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with deviation 1.
+/// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with this deviation: a small one
+/// leaves the rows of rare tokens near 0, where they do no harm.
 class Embedding : public Module {
  public:
-  Embedding(int64_t count, int64_t width, DType dtype = DType::f32);
+  Embedding(int64_t count, int64_t width, DType dtype = DType::f32, double deviation = 1);
   /// From a given table (V, D); a frozen one is not trained.
   enum class Frozen { no, yes };
   explicit Embedding(const Tensor& table, Frozen frozen = Frozen::yes);
@@ -56,7 +57,9 @@ class LayerNorm : public Module {
 class Dropout : public Module {
  public:
   explicit Dropout(double p);
-  Tensor operator()(const Tensor& x) const { return training() ? dropout(x, p_) : x; }
+  Tensor operator()(const Tensor& x) const { return active() ? dropout(x, p_) : x; }
+  /// Whether it changes anything now.
+  bool active() const { return training() && p_ > 0; }
 
  private:
   double p_;

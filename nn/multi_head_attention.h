@@ -15,8 +15,11 @@ namespace reel::nn {
 /// What attention found, and where it looked.
 struct Attended {
   Tensor output;  // (B, T, D)
-  Tensor maps;    // (B, H, T, S); each row sums to 1, or is 0 where all keys are hidden
+  Tensor maps;    // (B, H, T, S); each row sums to 1, or is 0 where all keys are hidden. Undefined where not kept
 };
+
+/// Maps that nobody wants to see need not all be in memory at once.
+enum class KeepMaps { no, yes };
 
 class MultiHeadAttention : public Module {
  public:
@@ -32,13 +35,25 @@ class MultiHeadAttention : public Module {
   /// x (B, T, D) attends to memory (B, S, D). With Norm::post or Norm::pre the residual connection and the
   /// normalization are part of it; with Norm::none neither is. Where memory is x, the very tensor, keys and values are
   /// normalized with the queries by Norm::pre; another memory is taken as it comes.
-  Attended operator()(const Tensor& x, const Tensor& memory, const Mask& mask) const;
+  Attended operator()(const Tensor& x, const Tensor& memory, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  /// To another memory, whose keys and values were computed once, for many x: of as many texts as x, or of one for all.
+  Attended operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,
+                      KeepMaps keep = KeepMaps::yes) const;
+  KeysAndValues keys_and_values(const Tensor& memory) const;
+  /// To itself and to the tokens that `past` holds, which x goes on from, and is added to.
+  Attended operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
 
   Linear w_qs, w_ks, w_vs, fc;  // (D, D), no bias
   Dropout drop;                 // of the maps, and of the output
   Residual residual;
 
  private:
+  /// (B, _, D) -> (B, H, _, D/H)
+  Tensor by_head(const Tensor& all) const;
+  /// x, normalized where that comes first, attends to memory_of(x).
+  template <class MemoryOf>
+  Attended attend(const Tensor& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
+
   int64_t heads_;
 };
 

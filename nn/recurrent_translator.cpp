@@ -1,6 +1,26 @@
 #include "nn/recurrent_translator.h"
 
+#include "nn/rows.h"
+
 namespace reel::nn {
+namespace {
+
+class RecurrentTranslation : public Translation {
+ public:
+  RecurrentTranslation(const RecurrentTranslator& model, Tensor state) : model_(model), state_(std::move(state)) {}
+
+  Tensor extend(const Ids& rows, const Ids& tokens) override {
+    const Tensor words = model_.trg_word_emb(tokens.view({tokens.numel(), 1}));  // (B, 1, D)
+    state_ = model_.decoder(model_.drop(words), pick_rows(state_, rows)).last;
+    return model_.trg_word_prj(model_.drop(state_));
+  }
+
+ private:
+  const RecurrentTranslator& model_;
+  Tensor state_;  // of the decoder, (B, D)
+};
+
+}  // namespace
 
 RecurrentTranslator::RecurrentTranslator(const Config& c)
     : src_word_emb(child("src_word_emb", Embedding(c.source_vocabulary, c.width, c.dtype))),
@@ -17,6 +37,10 @@ Tensor RecurrentTranslator::encode(const Ids& source) const {
 
 Tensor RecurrentTranslator::decode(const Tensor& memory, const Ids&, const Ids& target) const {
   return trg_word_prj(drop(decoder(drop(trg_word_emb(target)), memory).all));  // (B, T, V)
+}
+
+std::unique_ptr<Translation> RecurrentTranslator::start(const Ids& source) const {
+  return std::make_unique<RecurrentTranslation>(*this, encode(source));
 }
 
 }  // namespace reel::nn

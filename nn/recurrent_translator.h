@@ -22,6 +22,8 @@ class RecurrentTranslator : public Translator {
   explicit RecurrentTranslator(const Config& config);
   Tensor encode(const Ids& source) const override;  // (B, S) -> (B, D)
   Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override;
+  /// Keeps the decoder's last state.
+  std::unique_ptr<Translation> start(const Ids& source) const override;
 
   Embedding src_word_emb, trg_word_emb;
   GRU encoder, decoder;

@@ -5,6 +5,7 @@
 #include "autograd/creation.h"
 #include "autograd/error.h"
 #include "nn/positions.h"
+#include "nn/rows.h"
 
 namespace reel::nn {
 namespace {
@@ -22,13 +23,68 @@ ConvFeedForward position_wise(const Config& c) {
 
 Tensor table_of_positions(const Config& c) { return sinusoidal_positions(c.length, c.width, c.dtype).unsqueeze(0); }
 
-/// Words as strong as positions once they are scaled: normal with deviation 1/√D. Glorot's bound would look at the size
-/// of the vocabulary, which has nothing to do with it, and leave words that drown in the positions.
-void start_embedding(const Embedding& embedding, bool scaled) {
-  const Tensor& table = embedding.weight;
-  const double deviation = scaled ? 1 / std::sqrt(static_cast<double>(table.size(1))) : 1;
+void start_normal(const Tensor& table, double deviation) {
   copy(randn(table.shape(), table.dtype()) * deviation, table);
 }
+
+/// Words must not drown in positions. Sines are large, so words are, too: normal, with deviation 1 once they are
+/// scaled. Learned positions start small, and let words start small as well, as Glorot's bound has it: Adam's steps are
+/// of one size for all, and move what is small sooner.
+void start_embedding(const Transformer::Frame& frame, const Config& c) {
+  const double root = std::sqrt(static_cast<double>(c.width));
+  if (c.positions == Transformer::Positions::learned) {
+    start_normal(frame.pos_table, 1 / root);
+  } else {
+    start_normal(frame.word_emb.weight, c.scale_embeddings ? 1 / root : 1);
+  }
+}
+
+class CachingTranslation : public Translation {
+ public:
+  CachingTranslation(const Transformer& model, const Ids& source, std::int32_t padding)
+      : model_(model),
+        padding_(padding),
+        source_(source),
+        target_(Ids::zeros({source.size(0), 0})),
+        past_(model.decoder.layer_stack.size()) {
+    const Tensor memory = model.encode(source);
+    for (const auto& layer : model.decoder.layer_stack) memory_.push_back(layer.enc_attn.keys_and_values(memory));
+  }
+
+  Tensor extend(const Ids& rows, const Ids& tokens) override {
+    keep(rows);
+    const int64_t B = tokens.numel(), length = target_.size(1);
+    target_ = append_column(target_, tokens);
+    const Mask source_mask = Mask::padding(source_, padding_);
+    const Mask target_mask = Mask::padding(target_, padding_) & Mask::causal();
+    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), length);  // (B, 1, D)
+    for (std::size_t i = 0; i < past_.size(); ++i) {
+      const Transformer::DecoderLayer& layer = model_.decoder.layer_stack[i];
+      x = layer.slf_attn(x, past_[i], target_mask, KeepMaps::no).output;
+      x = layer.enc_attn(x, memory_[i], source_mask, KeepMaps::no).output;
+      x = layer.pos_ffn(x);
+    }
+    return model_.trg_word_prj(model_.decoder.frame.leave(x)).select(1, 0);
+  }
+
+ private:
+  void keep(const Ids& rows) {
+    target_ = pick_rows(target_, rows);
+    for (KeyValueCache& past : past_) past.keep(rows);
+    if (source_.size(0) == 1) return;  // one source for all rows: nothing of it needs to be repeated
+    source_ = pick_rows(source_, rows);
+    for (auto& [keys, values] : memory_) {
+      keys = pick_rows(keys, rows);
+      values = pick_rows(values, rows);
+    }
+  }
+
+  const Transformer& model_;
+  std::int32_t padding_;
+  Ids source_, target_;                // (B, S) or (1, S), (B, T)
+  std::vector<KeysAndValues> memory_;  // of the source, for each layer of the decoder
+  std::vector<KeyValueCache> past_;    // of the target
+};
 
 }  // namespace
 
@@ -41,11 +97,11 @@ Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, cons
       scale_(c.scale_embeddings ? std::sqrt(static_cast<double>(c.width)) : 1),
       post_(c.norm == Norm::post) {}
 
-Tensor Transformer::Frame::enter(const Ids& tokens) const {
+Tensor Transformer::Frame::enter(const Ids& tokens, int64_t start) const {
   if (tokens.rank() != 2) fail("Transformer: tokens are ", tokens.shape(), "; need (batch, time)");
-  const int64_t T = tokens.size(1), length = pos_table.size(1);
-  if (T > length) fail("Transformer: a text of ", T, " tokens is longer than the model's ", length);
-  const Tensor x = drop_(word_emb(tokens) * scale_ + pos_table.slice(1, 0, T));  // (B, T, D)
+  const int64_t end = start + tokens.size(1), length = pos_table.size(1);
+  if (end > length) fail("Transformer: a text of ", end, " tokens is longer than the model's ", length);
+  const Tensor x = drop_(word_emb(tokens) * scale_ + pos_table.slice(1, start, end));  // (B, T, D)
   return post_ ? layer_norm(x) : x;
 }
 
@@ -73,16 +129,18 @@ Transformer::Transformer(const Config& c)
       padding_(c.padding) {
   if (c.norm == Norm::none) fail("Transformer: without normalization nothing holds a stack of layers in bounds");
   glorot_uniform(*this);
-  for (const Frame* frame : {&encoder.frame, &decoder.frame}) {
-    start_embedding(frame->word_emb, c.scale_embeddings);
-    copy(table_of_positions(c), frame->pos_table);
-  }
+  start_embedding(encoder.frame, c);
+  start_embedding(decoder.frame, c);
 }
 
 Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, nullptr); }
 
 Tensor Transformer::decode(const Tensor& memory, const Ids& source, const Ids& target) const {
   return run_decoder(memory, source, target, nullptr);
+}
+
+std::unique_ptr<Translation> Transformer::start(const Ids& source) const {
+  return std::make_unique<CachingTranslation>(*this, source, padding_);
 }
 
 Transformer::Maps Transformer::attention_maps(const Ids& source, const Ids& target) const {
@@ -94,8 +152,9 @@ Transformer::Maps Transformer::attention_maps(const Ids& source, const Ids& targ
 Tensor Transformer::run_encoder(const Ids& source, Maps* maps) const {
   Tensor x = encoder.frame.enter(source);  // (B, S, D)
   const Mask mask = Mask::padding(source, padding_);
+  const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
   for (const EncoderLayer& layer : encoder.layer_stack) {
-    const Attended self = layer.slf_attn(x, x, mask);
+    const Attended self = layer.slf_attn(x, x, mask, keep);
     x = layer.pos_ffn(self.output);
     if (maps) maps->encoder.push_back(self.maps);
   }
@@ -106,9 +165,10 @@ Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const I
   Tensor x = decoder.frame.enter(target);  // (B, T, D)
   const Mask source_mask = Mask::padding(source, padding_);
   const Mask target_mask = Mask::padding(target, padding_) & Mask::causal();
+  const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
   for (const DecoderLayer& layer : decoder.layer_stack) {
-    const Attended self = layer.slf_attn(x, x, target_mask);
-    const Attended cross = layer.enc_attn(self.output, memory, source_mask);
+    const Attended self = layer.slf_attn(x, x, target_mask, keep);
+    const Attended cross = layer.enc_attn(self.output, memory, source_mask, keep);
     x = layer.pos_ffn(cross.output);
     if (maps) {
       maps->decoder.push_back(self.maps);

@@ -3,8 +3,8 @@
 //
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
-// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or start as these and
-// are learned; embeddings start normal, other matrices uniform as Glorot and Bengio (2010) propose.
+// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or learned. Matrices
+// start uniform as Glorot and Bengio (2010) propose; embeddings and positions such that neither drowns the other.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 
@@ -47,6 +47,8 @@ class Transformer : public Translator {
   explicit Transformer(const Config& config);
   Tensor encode(const Ids& source) const override;
   Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override;
+  /// Keeps keys and values: those of the source, which are computed once, and those of the target so far.
+  std::unique_ptr<Translation> start(const Ids& source) const override;
   /// All attention maps of translating source (B, S) to target (B, T).
   Maps attention_maps(const Ids& source, const Ids& target) const;
 
@@ -55,7 +57,8 @@ class Transformer : public Translator {
   class Frame : public Module {
    public:
     Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
-    Tensor enter(const Ids& tokens) const;
+    /// tokens (B, T) at the positions from `start` on.
+    Tensor enter(const Ids& tokens, int64_t start = 0) const;
     Tensor leave(const Tensor& x) const { return post_ ? x : layer_norm(x); }
 
     Embedding word_emb;

@@ -14,12 +14,12 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
   if (norm_ == Norm::none) fail("TransformerBlock: without normalization nothing holds a stack of blocks in bounds");
 }
 
-Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask) const {
+Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, KeyValueCache* past) const {
   if (norm_ == Norm::pre) {
-    const Tensor attended = drop(attention(norm1(x), mask)) + x;
+    const Tensor attended = drop(attention(norm1(x), mask, past)) + x;
     return drop(ff(norm2(attended))) + attended;
   }
-  const Tensor attended = drop(norm1(attention(x, mask) + x));
+  const Tensor attended = drop(norm1(attention(x, mask, past) + x));
   return drop(norm2(ff(attended) + attended));
 }
 

@@ -1,16 +1,12 @@
 // classify: a model that says which class a text is of.
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 
+#include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
 #include "apps/classify/train.h"
 #include "apps/common/command.h"
-#include "apps/common/trainer.h"
-#include "autograd/error.h"
-#include "data/utf8.h"
+#include "apps/common/texts.h"
 
 namespace reel::apps {
 namespace {
@@ -25,6 +21,7 @@ TrainedClassifier load(const std::string& folder) {
 struct EvalConfig {
   std::string from = "runs/classify";
   std::string data;
+  data::TableColumns columns{.label = "", .text = ""};
   std::int64_t batch_size = 64;
   std::int64_t threads = 0;
 };
@@ -34,14 +31,22 @@ void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.data, "data", 'D', "PATH",
         "texts to score: the test part of a folder, or one table; without it, the test part of what it was trained on "
         "or, where that has none, the validation part");
+  o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN",
+        "of a table: its name, or its number from 1; without it, as in training");
+  o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "the same for the text");
+  o.add_flag(&c.columns.header, "header", Options::no_letter,
+             "columns go by number, but the first row has their names; --no-header if it has not");
   o.add(&c.batch_size, "batch-size", 'b', "N", "texts read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
 }
 
-void eval(Options&, EvalConfig& c) {
+void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   TrainedClassifier trained = load(c.from);
   if (!c.data.empty()) trained.config.data = c.data;
+  if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
+  if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
+  if (options.given("header")) trained.config.columns.header = c.columns.header;
   const data::LabelledData data = read_classify_data(trained.config, trained.classes);
   const bool validation = !data.test && c.data.empty();
   const data::LabelledText part = data.test    ? *data.test
@@ -66,36 +71,15 @@ void declare_predict(Options& o, PredictConfig& c) {
   add_threads(o, c.threads);
 }
 
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
-
-void check_utf8(const std::string& text, const std::string& where) {
-  if (data::replace_invalid_utf8(text) != text) fail(where, ": is not UTF-8");
-}
-
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
-  for (std::size_t i = 0; i < c.texts.size(); ++i) {
-    const std::string where = text("TEXT ", i + 1);
-    if (is_blank(c.texts[i])) throw UsageError(where + " is empty");
-    check_utf8(c.texts[i], where);
-  }
   TrainedClassifier trained = load(c.from);
-  auto print = [&](const std::string& text) {
-    const std::vector<data::Tokens> tokens{encode(text, *trained.tokenizer, trained.config)};
-    constexpr std::int64_t row = 0;
-    const std::vector<double> log_probs = trained.model->log_probs(data::pad(tokens, {&row, 1}).ids).to_vector();
-    const auto best = std::max_element(log_probs.begin(), log_probs.end()) - log_probs.begin();
-    char probability[32];
-    std::snprintf(probability, sizeof probability, "%.4f", std::exp(log_probs[static_cast<std::size_t>(best)]));
-    std::cout << trained.classes[static_cast<std::size_t>(best)] << '\t' << probability << '\t' << text << std::endl;
-  };
-  for (const std::string& text : c.texts) print(text);
-  if (!c.texts.empty()) return;
-  std::string line;
-  for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
-    check_utf8(line, text("standard input, line ", number));
-    if (!is_blank(line)) print(line);
-  }
+  answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
+    if (text.empty()) return;
+    const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));
+    std::cout << trained.classes[guess.label] << '\t' << probability_text(guess.probability) << '\t' << text
+              << std::endl;
+  });
 }
 
 }  // namespace

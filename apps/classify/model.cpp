@@ -1,8 +1,11 @@
 #include "apps/classify/model.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
+#include "apps/common/accuracy.h"
 #include "autograd/error.h"
 #include "data/batch_order.h"
 
@@ -34,6 +37,7 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
       .classes = classes,
       .length = c.length,
       .embedding = c.embedding,
+      .embedding_deviation = c.embedding_deviation,
       .heads = c.heads,
       .depth = c.depth,
       .pooling = c.max_pool ? nn::Pooling::max : nn::Pooling::mean,
@@ -66,18 +70,16 @@ TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::fi
   }
 }
 
-data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  data::Tokens tokens = tokenizer.encode(text, data::Unseen::replace);
-  if (tokens.empty()) tokens.push_back(data::unknown_id);  // nothing but separators, such as <br />
-  return data::cut_to(std::move(tokens), config.length, config.keep == "end" ? data::Cut::start : data::Cut::end);
+Guess best_guess(const nn::Classifier& model, const data::Tokens& text) {
+  const std::vector<double> log_probs = model.log_probs(Ids({1, std::ssize(text)}, text)).to_vector();
+  const auto best = std::max_element(log_probs.begin(), log_probs.end());
+  return {static_cast<std::size_t>(best - log_probs.begin()), std::exp(*best)};
 }
 
-EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
-                    const ClassifyConfig& config) {
-  EncodedTexts encoded;
-  for (const std::string& text : data.texts) encoded.tokens.push_back(encode(text, tokenizer, config));
-  encoded.labels = data.labels;
-  return encoded;
+std::string probability_text(double probability) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.4f", probability);
+  return digits;
 }
 
 std::string to_string(const ClassifyScore& score) {
@@ -90,18 +92,17 @@ std::string to_string(const ClassifyScore& score) {
 ClassifyScore evaluate(const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
                        std::int64_t batch_size) {
   ClassifyScore score;
-  std::int64_t right = 0;
+  Hits hits;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");
   for (const data::Rows& rows : batches_of_equal_length(texts.tokens, batch_size)) {
     const Ids labels = data::pick(texts.labels, rows);
     const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
     score.loss += cross_entropy(predicted, labels).item() * static_cast<double>(rows.size());
-    const Ids guesses = argmax(predicted, -1);
-    for (std::size_t i = 0; i < rows.size(); ++i) right += guesses.values()[i] == labels.values()[i] ? 1 : 0;
-    score.texts += static_cast<std::int64_t>(rows.size());
+    hits += count_hits(predicted, labels);
   }
-  score.loss /= static_cast<double>(score.texts);
-  score.accuracy = static_cast<double>(right) / static_cast<double>(score.texts);
+  score.texts = hits.all;
+  score.loss /= static_cast<double>(hits.all);
+  score.accuracy = hits.share();
   return score;
 }
 

@@ -8,10 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/classify/config.h"
+#include "apps/classify/corpus.h"
 #include "apps/common/checkpoint.h"
-#include "data/padding.h"
-#include "data/word_tokenizer.h"
 #include "nn/classifier.h"
 
 namespace reel::apps {
@@ -30,13 +28,14 @@ struct TrainedClassifier {
 /// From a checkpoint, or throws, naming `path`.
 TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::filesystem::path& path);
 
-/// Texts as the model reads them.
-struct EncodedTexts {
-  std::vector<data::Tokens> tokens;
-  std::vector<std::int32_t> labels;
+/// The most probable class of one text.
+struct Guess {
+  std::size_t label;
+  double probability;
 };
-EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
-data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
+Guess best_guess(const nn::Classifier& model, const data::Tokens& text);
+/// "0.9973"
+std::string probability_text(double probability);
 
 struct ClassifyScore {
   double loss = 0;      // mean of -log p of the right class, in nats

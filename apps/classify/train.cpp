@@ -1,102 +1,77 @@
 #include "apps/classify/train.h"
 
-#include <algorithm>
 #include <array>
 #include <iostream>
 #include <numeric>
 
+#include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
+#include "apps/common/axis.h"
+#include "apps/common/examples.h"
+#include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
-#include "autograd/error.h"
 #include "autograd/tape.h"
 #include "data/batch_order.h"
-#include "data/grammars.h"
-#include "data/utf8.h"
 #include "nn/bag_of_words.h"
 
 namespace reel::apps {
 namespace {
 
-/// The texts of a run, cut into parts and encoded.
-struct Parts {
-  data::WordTokenizer tokenizer;
-  std::vector<std::string> classes;
-  EncodedTexts train, scored;         // what is scored: the validation part, or with --final the test part
-  std::vector<std::string> examples;  // some of the texts that are scored, to show
-};
-
-Parts make_parts(const ClassifyConfig& c, const data::LabelledData& data,
-                 std::optional<data::WordTokenizer> tokenizer) {
-  if (c.final_run && !data.test) fail("--final: ", c.data, " has no test part; give a folder with train and test");
-  const auto parts =
-      c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
-  if (!tokenizer) {
-    tokenizer =
-        data::WordTokenizer::train(parts.first.texts, {.maximum_size = c.vocabulary, .minimum_count = c.minimum_count});
-  }
-  const std::size_t shown = std::min<std::size_t>(parts.rest.texts.size(), 4);
-  return {*tokenizer,
-          data.train.classes,
-          encode(parts.first, *tokenizer, c),
-          encode(parts.rest, *tokenizer, c),
-          {parts.rest.texts.begin(), parts.rest.texts.begin() + static_cast<std::ptrdiff_t>(shown)}};
-}
-
-/// The beginning of a text, on one line.
-std::string excerpt(const std::string& text) {
-  constexpr std::size_t longest = 100;
-  std::u32string characters = data::decode_utf8(text);
-  for (char32_t& character : characters) {
-    if (character < U' ') character = U' ';  // line ends, and what a terminal would obey
-  }
-  if (characters.size() > longest) characters.replace(longest - 1, characters.npos, U"…");
-  return data::encode_utf8(characters);
-}
-
 /// What word counts alone can tell: the score of a linear model of them, trained for a few epochs.
-ClassifyScore score_of_baseline(const Parts& parts, std::uint64_t seed) {
+ClassifyScore score_of_baseline(const LabelledCorpus& corpus, std::uint64_t seed) {
   constexpr std::int64_t epochs = 5, batch_size = 32;
-  nn::BagOfWords model(parts.tokenizer.vocabulary_size(), static_cast<std::int64_t>(parts.classes.size()),
+  nn::BagOfWords model(corpus.tokenizer.vocabulary_size(), static_cast<std::int64_t>(corpus.classes.size()),
                        data::pad_id);
   optim::Adam optimizer({{model.parameters()}}, {.learn_rate = 0.02});
-  data::TrainingOrder order(data::lengths_of(parts.train.tokens), batch_size, data::TrainingOrder::Kind::bucketed,
+  data::TrainingOrder order(data::lengths_of(corpus.train.tokens), batch_size, data::TrainingOrder::Kind::bucketed,
                             seed);
   for (std::int64_t i = 0; i < epochs * order.batches_per_epoch(); ++i) {
     const data::Rows& rows = order.next();
     optimizer.zero_grad();
     Tape tape;
-    tape.backward(cross_entropy(model(data::pad(parts.train.tokens, rows).ids), data::pick(parts.train.labels, rows)));
+    tape.backward(
+        cross_entropy(model(data::pad(corpus.train.tokens, rows).ids), data::pick(corpus.train.labels, rows)));
     optimizer.step();
   }
-  return evaluate(model, parts.scored, batch_size);
+  return evaluate(model, corpus.scored, batch_size);
 }
 
 class ClassifyTask : public Task {
  public:
-  ClassifyTask(const ClassifyConfig& config, Parts parts, std::unique_ptr<nn::Classifier> model)
+  ClassifyTask(const ClassifyConfig& config, LabelledCorpus corpus, std::unique_ptr<nn::Classifier> model)
       : config_(config),
-        parts_(std::move(parts)),
+        corpus_(std::move(corpus)),
         model_(std::move(model)),
-        order_(data::lengths_of(parts_.train.tokens), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
+        order_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
                static_cast<std::uint64_t>(config.training.seed)) {}
 
-  /// Steps of one time through the training texts.
-  std::int64_t steps_per_epoch() const {
-    return (order_.batches_per_epoch() + config_.training.accumulate - 1) / config_.training.accumulate;
-  }
-  const Parts& parts() const { return parts_; }
-
-  void set_place(const data::TrainingOrder::State& state) { order_.set_state(state); }
+  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
 
   const nn::Module& model() const override { return *model_; }
+  bool is_post_norm() const override { return config_.norm == "post"; }
+
+  std::string introduction() const override {
+    return text(corpus_.name, ": ", corpus_.train.tokens.size(), " texts to train on, ", corpus_.scored.tokens.size(),
+                config_.final_run ? " to test, " : " to validate, ", corpus_.classes.size(),
+                " classes, a vocabulary of ", corpus_.tokenizer.vocabulary_size(), "\n", config_.model, ": ",
+                model_->parameter_count(), " parameters, seed ", config_.training.seed);
+  }
+  std::string title() const override {
+    return text(config_.model, " on ", corpus_.name, ", ", model_->parameter_count(), " parameters");
+  }
 
   BatchLoss next_loss() override {
     const data::Rows& rows = order_.next();
-    const auto [tokens, lengths] = data::pad(parts_.train.tokens, rows);
+    const auto [tokens, lengths] = data::pad(corpus_.train.tokens, rows);
+    const Ids labels = data::pick(corpus_.train.labels, rows);
     const auto words = std::accumulate(lengths.values().begin(), lengths.values().end(), std::int64_t{0});
-    return {nll_loss(model_->log_probs(tokens), data::pick(parts_.train.labels, rows)), words};
+    const Tensor log_probs = model_->log_probs(tokens);
+    return {nll_loss(log_probs, labels), words, count_hits(log_probs, labels)};
   }
-  Measure train_loss(double loss) const override { return {"loss", loss, "classification/train-loss", loss}; }
+  std::vector<Measure> train_measures(double loss, double accuracy) const override {
+    return {{"loss", loss, "classification/train-loss", loss},
+            {"accuracy", accuracy, "classification/train-accuracy", accuracy}};
+  }
 
   std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
   std::vector<Measure> score() override {
@@ -105,42 +80,100 @@ class ClassifyTask : public Task {
     return {{"validation_loss", score_.loss, "classification/validation-loss", score_.loss},
             {"validation_accuracy", score_.accuracy, "classification/validation-accuracy", score_.accuracy}};
   }
-  ClassifyScore score_now() {
-    model_->eval();
-    const ClassifyScore score = evaluate([&](const Ids& tokens) { return model_->logits(tokens); }, parts_.scored, 64);
-    model_->train();
-    return score;
-  }
 
   void show(const std::string& when, bool scored) override {
     if (scored && !config_.final_run) std::cout << when << "  validation " << to_string(score_) << std::endl;
   }
 
+  Report::Pairs finish() override {
+    finished_ = true;
+    for (const Prediction& prediction : predictions()) {
+      std::cout << (prediction.guess == prediction.label ? "  right  " : "  wrong  ") << prediction.guess << "  "
+                << excerpt(prediction.text, 100) << '\n';
+    }
+    const std::string part = config_.final_run ? "test" : "validation";
+    const ClassifyScore words = score_of_baseline(corpus_, static_cast<std::uint64_t>(config_.training.seed));
+    std::cout << part << " bag of words  " << to_string(words) << std::endl;
+    if (config_.final_run) score_ = score_now();
+    std::cout << part << ' ' << config_.model << "  " << to_string(score_) << std::endl;
+    Report::Pairs results;
+    if (config_.final_run) {
+      results = {{"test loss", short_number(score_.loss, 4)}, {"test accuracy", short_number(score_.accuracy, 4)}};
+    }
+    results.emplace_back("a bag of words' accuracy", short_number(words.accuracy, 4));
+    return results;
+  }
+
+  void report(Report& report) override {
+    if (config_.final_run && !finished_) return;
+    report.section("Predictions", text("Some texts that the model did not learn from: the ",
+                                       config_.final_run ? "test" : "validation", " part's."));
+    std::vector<std::vector<std::string>> rows;
+    for (const Prediction& prediction : predictions()) {
+      rows.push_back(
+          {prediction.label, prediction.guess, short_number(prediction.probability, 4), excerpt(prediction.text, 300)});
+    }
+    report.table("Examples", {"label", "model", "probability", "text"}, rows);
+    show_attention(report);
+  }
+
   Json::Object notes() const override {
     Json::Array classes;
-    for (const std::string& name : parts_.classes) classes.push_back(name);
-    return {{"vocabulary", parts_.tokenizer.vocabulary()}, {"classes", classes}, {"order", to_json(order_.state())}};
+    for (const std::string& name : corpus_.classes) classes.push_back(name);
+    return {{"vocabulary", corpus_.tokenizer.vocabulary()}, {"classes", classes}, {"order", to_json(order_.state())}};
   }
-
-  /// Some texts of the scored part, with what the model makes of them.
-  void show_examples() {
-    model_->eval();
-    for (std::size_t i = 0; i < parts_.examples.size(); ++i) {
-      const std::int64_t row = static_cast<std::int64_t>(i);
-      const Tensor log_probs = model_->log_probs(data::pad(parts_.scored.tokens, {&row, 1}).ids);
-      const std::int32_t guess = *argmax(log_probs, -1).data();
-      std::cout << (guess == parts_.scored.labels[i] ? "  right  " : "  wrong  ")
-                << parts_.classes[static_cast<std::size_t>(guess)] << "  " << excerpt(parts_.examples[i]) << '\n';
-    }
-    model_->train();
-  }
+  void set_place(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
 
  private:
+  ClassifyScore score_now() {
+    model_->eval();
+    const ClassifyScore score = evaluate([&](const Ids& tokens) { return model_->logits(tokens); }, corpus_.scored, 64);
+    model_->train();
+    return score;
+  }
+
+  struct Prediction {
+    std::string label, guess;
+    double probability;  // of the guess
+    std::string text;
+  };
+  /// What the model makes of the examples.
+  std::vector<Prediction> predictions() {
+    model_->eval();
+    std::vector<Prediction> predictions;
+    for (const auto& [place, text] : corpus_.examples) {
+      const Guess guess = best_guess(*model_, corpus_.scored.tokens[place]);
+      predictions.push_back({corpus_.classes[static_cast<std::size_t>(corpus_.scored.labels[place])],
+                             corpus_.classes[guess.label], guess.probability, text});
+    }
+    model_->train();
+    return predictions;
+  }
+
+  /// Where each head of the first and the last block looks while the model reads the first example.
+  void show_attention(Report& report) {
+    constexpr std::int64_t longest = 36;
+    const data::Tokens& whole = corpus_.scored.tokens[corpus_.examples[0].place];
+    const data::Tokens tokens = data::cut_to(whole, longest, data::Cut::end);
+    const std::vector<std::string> names = token_names(corpus_.tokenizer, tokens);
+    model_->eval();
+    const std::vector<Tensor> maps = model_->attention_maps(Ids({1, std::ssize(tokens)}, tokens));
+    model_->train();
+    report.section("Attention",
+                   text("In the first of these texts", tokens.size() < whole.size() ? ", the beginning of it" : "",
+                        ". Each row is a word, and shows where the model looks from there."));
+    for (std::size_t block = 0; block < maps.size(); ++block) {
+      if (block > 0 && block + 1 < maps.size()) continue;
+      show_heads(report, text("Block ", block + 1), maps[block], names, names);
+    }
+  }
+
   const ClassifyConfig& config_;
-  Parts parts_;
+  LabelledCorpus corpus_;
   std::unique_ptr<nn::Classifier> model_;
   data::TrainingOrder order_;
   ClassifyScore score_;
+  bool finished_ = false;
 };
 
 /// What shapes the model, its vocabulary, its data and an epoch's steps.
@@ -151,62 +184,28 @@ constexpr std::array<std::string_view, 23> fixed{
 
 }  // namespace
 
-data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
-  return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
-}
-
-data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
-  Generator generator = random_stream(config.training.seed, Stream::samples);
-  auto parts = data::split(train, config.split, generator);
-  if (parts.first.texts.empty()) {
-    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
-  }
-  return parts;
-}
-
 void train_classifier(Options& options, ClassifyConfig& config) {
   use_threads(config.training.threads);
   std::optional<Checkpoint> saved;
   TrainedClassifier trained;
   if (config.training.resume) {
-    saved = load_checkpoint(checkpoint_path(config.training.out), "classify");
+    const auto path = checkpoint_path(config.training.out);
+    saved = load_checkpoint(path, "classify");
     restore_options(options, *saved, fixed);
-    trained = restore_classifier(*saved, checkpoint_path(config.training.out));
+    trained = restore_classifier(*saved, path);
   } else {
     if (config.data.empty()) options.restore(review_defaults());
     start_random(config.training);
   }
-  const data::LabelledData data = read_classify_data(config, trained.classes);
-  Parts parts = make_parts(config, data, std::move(trained.tokenizer));
+  LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
-    trained.model =
-        make_classifier(config, parts.tokenizer.vocabulary_size(), static_cast<std::int64_t>(parts.classes.size()));
+    trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));
   }
-  ClassifyTask task(config, std::move(parts), std::move(trained.model));
-  const std::int64_t per_epoch = task.steps_per_epoch();
-  Trainer trainer("classify", options, config.training, task, config.epochs * per_epoch, per_epoch);
-  if (saved) {
-    task.set_place(order_state_from(note(*saved, "order")));
-    trainer.go_on(*saved);
-  }
-
-  std::cout << (config.data.empty() ? "built-in reviews" : config.data) << ": " << task.parts().train.tokens.size()
-            << " texts to train on, " << task.parts().scored.tokens.size()
-            << (config.final_run ? " to test" : " to validate") << ", " << task.parts().classes.size()
-            << " classes, a vocabulary of " << task.parts().tokenizer.vocabulary_size() << '\n'
-            << config.model << ": " << task.model().parameter_count() << " parameters, seed " << config.training.seed;
-  if (saved) std::cout << ", resumed after step " << trainer.steps_done();
-  std::cout << std::endl;
-  if (!saved && config.training.warmup_steps() == 0 && config.norm == "post") {
-    std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
-  }
-  if (!trainer.run()) return;
-  task.show_examples();
-  const char* part = config.final_run ? "test" : "validation";
-  std::cout << part << " bag of words  "
-            << to_string(score_of_baseline(task.parts(), static_cast<std::uint64_t>(config.training.seed))) << '\n'
-            << part << ' ' << config.model << "  " << to_string(task.score_now()) << '\n'
-            << "saved " << checkpoint_path(config.training.out).string() << std::endl;
+  ClassifyTask task(config, std::move(corpus), std::move(trained.model));
+  Trainer trainer("classify", options, config.training, task,
+                  plan_epochs(config.training, config.epochs, task.batches_per_epoch()));
+  if (saved) trainer.go_on(*saved);
+  trainer.run();
 }
 
 }  // namespace reel::apps

@@ -51,6 +51,10 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app) {
+  std::error_code ignored;
+  if (std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found) {
+    fail(path.string(), ": there is no such file; ", app, " train writes one");
+  }
   const std::string bytes = data::read_file(path);
   try {
     const Safetensors file = read_safetensors(bytes);

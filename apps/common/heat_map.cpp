@@ -99,7 +99,9 @@ std::string heat_map_html(std::string_view title, std::span<const std::string> r
   }
 
   const auto longest = static_cast<double>(std::max<std::size_t>({rows.size(), columns.size(), 1}));
-  const double cell = std::clamp(704 / longest, 1.0, 16.0);
+  // Large cells where there are few; otherwise as small as labels allow, so that two drawings fit side by side. Beyond
+  // 64 tokens, no more than fits on a page.
+  const double cell = longest <= 64 ? std::clamp(400 / longest, line_height, 16.0) : std::max(704 / longest, 1.0);
   const Labels row_labels = make_labels(rows, cell);
   const Labels column_labels = make_labels(columns, cell);
   const double left = row_labels.room, top = column_labels.room;

@@ -347,7 +347,8 @@ std::string Options::Option::description() const {
 
 std::string Options::help(std::string_view command, std::string_view summary, int width) const {
   static constexpr int widest_usage = 28;
-  int column = 12;  // where the descriptions begin
+  static const std::string help_usage = "  -h, --help";
+  int column = display_width(help_usage) + 2;  // where the descriptions begin
   for (const Option& option : options_) {
     int usage = display_width(option.usage());
     if (usage <= widest_usage) column = std::max(column, usage + 2);
@@ -373,16 +374,14 @@ std::string Options::help(std::string_view command, std::string_view summary, in
     out.push_back('\n');
     list("  " + arguments_.unit, arguments_.help);
   }
-  std::size_t next_section = 0;
-  for (std::size_t i = 0; i <= options_.size(); ++i) {
-    for (; next_section < sections_.size() && sections_[next_section].first == i; ++next_section) {
-      out.append(text("\n", sections_[next_section].title, ":\n"));
-    }
+  auto section = sections_.begin();
+  for (std::size_t i = 0; i < options_.size(); ++i) {
     if (i == 0 && sections_.empty()) out.push_back('\n');
-    if (i < options_.size()) list(options_[i].usage(), options_[i].description());
+    for (; section != sections_.end() && section->first == i; ++section) out.append(text("\n", section->title, ":\n"));
+    list(options_[i].usage(), options_[i].description());
   }
   out.push_back('\n');
-  list("  -h, --help", "show this page");
+  list(help_usage, "show this page");
   return out;
 }
 

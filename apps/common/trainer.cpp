@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <iostream>
 
 #include "apps/common/atomic_file.h"
@@ -22,9 +23,16 @@ namespace fs = std::filesystem;
 fs::path metrics_path(const fs::path& folder) { return folder / "metrics.csv"; }
 
 std::vector<std::string> columns_of(const Task& task) {
-  std::vector<std::string> columns{"loss", "learn_rate", "gradient_norm"};
+  std::vector<std::string> columns{"loss", "accuracy", "learn_rate", "gradient_norm"};
   for (const std::string& column : task.score_columns()) columns.push_back(column);
   return columns;
+}
+
+/// "loss 0.6931 nats  accuracy 0.5123  learning rate 0.001"
+std::string line_of(double loss, double accuracy, double learn_rate) {
+  char numbers[64];
+  std::snprintf(numbers, sizeof numbers, "loss %.4f nats  accuracy %.4f", loss, accuracy);
+  return text(numbers, "  learning rate ", short_number(learn_rate, 3));
 }
 
 }  // namespace
@@ -40,97 +48,137 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
   }
 }
 
-Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, std::int64_t steps,
-                 std::int64_t test_every)
-    : app_(std::move(app)), options_(options), config_(config), task_(task), steps_(steps), test_every_(test_every) {
-  if (steps_ > 0) check_schedule(config_, steps_);
+Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch) {
+  const std::int64_t steps = (batches_per_epoch + config.accumulate - 1) / config.accumulate;
+  return {epochs * steps, steps, "num-epochs"};
+}
+
+Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)
+    : app_(std::move(app)), options_(options), config_(config), task_(task), plan_(std::move(plan)) {
+  if (plan_.steps > 0) check_schedule(config_, plan_.steps);
   ensure_folder(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
 }
 
 void Trainer::go_on(const Checkpoint& saved) {
+  task_.set_place(saved);
   steps_done_ = note(saved, "step").get<std::int64_t>();
-  if (steps_done_ >= steps_)
-    throw UsageError(
-        text("--resume: the run has its ", steps_done_, " steps; give more with --num-batches or --num-epochs"));
+  if (steps_done_ >= plan_.steps) {
+    throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
+  }
   optimizer_->load_state(saved.optimizer);
   default_generator().set_state(generator_state_from(note(saved, "random")));
   metrics_.emplace(metrics_path(config_.out), columns_of(task_), steps_done_);
 }
 
-bool Trainer::run() {
+void Trainer::run() {
   watch_interrupts();
+  introduce();
+  if (plan_.steps == 0) {
+    count();
+  } else if (!take_steps()) {
+    std::cout << "Stopped after step " << steps_done_ << " of " << plan_.steps << " and saved. To go on: " << app_
+              << " train --resume --out " << config_.out << std::endl;
+    return;
+  }
+  write_report(task_.finish());
+  std::cout << "saved " << checkpoint_path(config_.out).string() << std::endl;
+}
+
+void Trainer::introduce() const {
+  std::cout << task_.introduction();
+  if (steps_done_ > 0) std::cout << ", resumed after step " << steps_done_;
+  std::cout << std::endl;
+  if (steps_done_ == 0 && config_.warmup_steps() == 0 && task_.is_post_norm()) {
+    std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
+  }
+}
+
+bool Trainer::take_steps() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + 1);
   if (steps_done_ == 0) task_.show("before training", false);
-  const optim::Schedule schedule = make_schedule(config_, steps_);
-  Progress progress(steps_, steps_done_);
-  bool saved = false;
-  while (steps_done_ < steps_ && !(interrupted() && steps_done_ > 0)) {
+  const optim::Schedule schedule = make_schedule(config_, plan_.steps);
+  Progress progress(plan_.steps, steps_done_);
+  std::int64_t last_scored = steps_done_;
+  double loss_since = 0;
+  Hits hits_since;
+  while (steps_done_ < plan_.steps && !(interrupted() && steps_done_ > 0)) {
     optimizer_->set_learn_rate(schedule(steps_done_));
-    std::int64_t tokens = 0;
-    const double loss = step(tokens);
+    const Step now = step();
+    loss_since += now.loss;
+    hits_since += now.hits;
     if (!metrics_) take_folder();
-    progress.update(steps_done_, loss, tokens);
-    const bool last = steps_done_ == steps_;
-    saved = last || steps_done_ % test_every_ == 0;
-    if (!saved) {
-      record(loss, {});
+    progress.update(steps_done_, now.loss, now.tokens);
+    const bool last = steps_done_ == plan_.steps;
+    score_.clear();
+    if (!last && steps_done_ % plan_.test_every != 0) {
+      record(now);
       continue;
     }
-    const std::vector<Measure> score = task_.score();
-    for (const Measure& measure : score) {
+    score_ = task_.score();
+    for (const Measure& measure : score_) {
       if (!std::isfinite(measure.value)) fail_diverged();
     }
-    record(loss, score);
+    record(now);
     save();  // before anything is shown: that can fail, too
     if (last) progress.finish();
     progress.clear();
-    task_.show(text("after step ", steps_done_), true);
-    write_report(score);
+    const std::string when = text("after step ", steps_done_);
+    const double loss = loss_since / static_cast<double>(steps_done_ - last_scored);
+    std::cout << when << "  train " << line_of(loss, hits_since.share(), optimizer_->learn_rate()) << std::endl;
+    task_.show(when, true);
+    write_report();
+    last_scored = steps_done_;
+    loss_since = 0;
+    hits_since = {};
   }
-  if (!saved) save();
-  if (steps_done_ == steps_) return true;
-  std::cout << "Stopped after step " << steps_done_ << " of " << steps_ << " and saved. To go on: " << app_
-            << " train --resume --out " << config_.out << std::endl;
-  return false;
+  if (last_scored < steps_done_) save();
+  return steps_done_ == plan_.steps;
 }
 
-void Trainer::save_without_steps() {
-  watch_interrupts();
+void Trainer::count() {
   take_folder();
+  score_ = task_.score();
+  std::vector<std::pair<std::string_view, double>> row;
+  for (const Measure& measure : score_) row.emplace_back(measure.column, measure.value);
+  metrics_->write(0, row);
+  task_.show("after counting", true);
 }
 
-/// The mean loss of a step's batches, whose gradients change the weights.
-double Trainer::step(std::int64_t& tokens) {
+/// A step's batches, whose gradients change the weights; their loss is the mean of theirs.
+Trainer::Step Trainer::step() {
   optimizer_->zero_grad();
   const double share = 1 / static_cast<double>(config_.accumulate);
-  double total = 0;
+  Step step;
   for (std::int64_t i = 0; i < config_.accumulate; ++i) {
     Tape tape;
     const Task::BatchLoss loss = task_.next_loss();
     const Tensor part = loss.mean * share;
     tape.backward(part);
-    total += part.item();
-    tokens += loss.tokens;
+    step.loss += part.item();
+    step.tokens += loss.tokens;
+    step.hits += loss.hits;
   }
   gradient_norm_ = optim::clip_grad_norm(task_.model().parameters(), config_.gradient_clipping);
-  if (!std::isfinite(total) || !std::isfinite(gradient_norm_)) fail_diverged();
+  if (!std::isfinite(step.loss) || !std::isfinite(gradient_norm_)) fail_diverged();
   optimizer_->step();
   ++steps_done_;
-  return total;
+  return step;
 }
 
-void Trainer::record(double loss, std::span<const Measure> score) {
+void Trainer::record(const Step& step) {
   const double rate = optimizer_->learn_rate();
-  std::vector<std::pair<std::string_view, double>> row{
-      {"loss", loss}, {"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
-  const Measure train_loss = task_.train_loss(loss);
-  events_->add_scalar(train_loss.tag, train_loss.tag_value, steps_done_);
+  std::vector<std::pair<std::string_view, double>> row{{"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
   events_->add_scalar("training/learn-rate", rate, steps_done_);
-  for (const Measure& measure : score) {
-    row.emplace_back(measure.column, measure.value);
-    events_->add_scalar(measure.tag, measure.tag_value, steps_done_);
-  }
+  auto add = [&](const std::vector<Measure>& measures) {
+    for (const Measure& measure : measures) {
+      row.emplace_back(measure.column, measure.value);
+      events_->add_scalar(measure.tag, measure.tag_value, steps_done_);
+    }
+  };
+  const std::vector<Measure> training = task_.train_measures(step.loss, step.hits.share());  // the row has views of it
+  add(training);
+  add(score_);
   metrics_->write(steps_done_, row);
 }
 
@@ -174,21 +222,32 @@ void Trainer::save() {
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
 }
 
-void Trainer::write_report(std::span<const Measure> score) {
-  auto points = read_metrics(metrics_path(config_.out));
+void Trainer::write_report(const Report::Pairs& results) {
   Report report(app_, task_.title());
-  Report::Pairs highlights{{"steps", std::to_string(steps_done_)}};
-  for (const Measure& measure : score) {
+  Report::Pairs highlights;
+  if (steps_done_ > 0) highlights.emplace_back("steps", std::to_string(steps_done_));
+  for (const Measure& measure : score_) {
     std::string name = measure.column;
     std::replace(name.begin(), name.end(), '_', ' ');
     highlights.emplace_back(name, short_number(measure.value, 4));
   }
+  highlights.insert(highlights.end(), results.begin(), results.end());
   report.highlights(highlights);
 
-  report.section("Training", "The band is the range of the steps, the line their smoothed mean.");
-  report.curve("Loss, in nats", {{"train", points["loss"]}, {"validation", points["validation_loss"]}});
-  if (!points["validation_accuracy"].empty()) report.curve("Accuracy", {{"validation", points["validation_accuracy"]}});
-  report.curve("Learning rate", {{"learning rate", points["learn_rate"]}}, {.smooth = false});
+  if (steps_done_ > 0) {
+    auto points = read_metrics(metrics_path(config_.out));
+    report.section("Training", "The band is the range of the steps, the line their smoothed mean.");
+    auto compare = [&](std::string_view title, const std::string& column) {
+      std::vector<Series> series{{"train", points[column]}};
+      if (auto validation = points["validation_" + column]; !validation.empty()) {
+        series.push_back({"validation", std::move(validation)});
+      }
+      report.curve(title, series);
+    };
+    compare("Loss, in nats", "loss");
+    compare("Accuracy", "accuracy");
+    report.curve("Learning rate", {{"learning rate", points["learn_rate"]}}, {.smooth = false});
+  }
   task_.report(report);
   report.section("Options");
   report.settings(options_.values());

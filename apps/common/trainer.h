@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/common/accuracy.h"
 #include "apps/common/checkpoint.h"
 #include "apps/common/metrics.h"
 #include "apps/common/report.h"
@@ -22,7 +23,7 @@
 
 namespace reel::apps {
 
-/// A number that validation found: its column in metrics.csv, and its name and value for TensorBoard.
+/// A number that training or validation found: its column in metrics.csv, and its name and value for TensorBoard.
 struct Measure {
   std::string column;
   double value;
@@ -35,15 +36,20 @@ class Task {
   virtual ~Task() = default;
 
   virtual const nn::Module& model() const = 0;
+  /// Lines that say what is trained on what; the last one without its end.
+  virtual std::string introduction() const = 0;
+  /// Whether layer norms come after the residuals.
+  virtual bool is_post_norm() const = 0;
 
   struct BatchLoss {
-    Tensor mean;  // what is differentiated
-    std::int64_t tokens;
+    Tensor mean;          // what is differentiated
+    std::int64_t tokens;  // that the model read
+    Hits hits;
   };
   /// The loss of the next batch, computed while a tape records.
   virtual BatchLoss next_loss() = 0;
-  /// TensorBoard's name of that loss, and what it is multiplied by for it.
-  virtual Measure train_loss(double loss) const = 0;
+  /// The loss and accuracy of a step: the columns loss and accuracy.
+  virtual std::vector<Measure> train_measures(double loss, double accuracy) const = 0;
 
   /// The columns that score() fills.
   virtual std::vector<std::string> score_columns() const = 0;
@@ -52,15 +58,29 @@ class Task {
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
   /// there is no score.
   virtual void show(const std::string& when, bool scored) = 0;
+  /// After the last step: prints what the run came to, and returns it for the report.
+  virtual Report::Pairs finish() = 0;
 
   /// What the run is about, as a line for its report; and what the report shows beside curves and options: samples,
   /// predictions, attention maps.
-  virtual std::string title() const { return {}; }
-  virtual void report(Report&) {}
+  virtual std::string title() const = 0;
+  virtual void report(Report& report) = 0;
 
   /// What has to be kept beside weights and optimizer: vocabulary, place in the data.
   virtual Json::Object notes() const = 0;
+  /// Goes back to the place in the data that `saved` has in its notes.
+  virtual void set_place(const Checkpoint& saved) = 0;
 };
+
+/// How long a run is.
+struct Plan {
+  std::int64_t steps;       // 0 for a model that takes none: it counts
+  std::int64_t test_every;  // steps from one score and checkpoint to the next
+  std::string option;       // that says how long: num-batches
+};
+
+/// `epochs` times through the data, with a score after each time.
+Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch);
 
 /// For --resume: puts the options of a saved run back, except those given anew. Throws UsageError if one of `fixed` was
 /// given another value: what shapes the model or its data cannot change half-way.
@@ -68,37 +88,42 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
 
 class Trainer {
  public:
-  /// A run of `steps` steps, or none for a model that takes no steps. `app` is how the program calls itself, `options`
-  /// is what a checkpoint keeps of them.
-  Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, std::int64_t steps,
-          std::int64_t test_every);
+  /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
+  Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
   /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if no steps are left.
   void go_on(const Checkpoint& saved);
 
-  /// All steps that are left; false if an interrupt ended them early. Either way the last one is saved.
-  bool run();
-
-  std::int64_t steps_done() const { return steps_done_; }
-  /// For a model that takes no steps: saves it.
-  void save_without_steps();
+  /// All steps that are left, and the end; or, if an interrupt comes, some of them. Either way the last one is saved.
+  void run();
 
  private:
-  double step(std::int64_t& tokens);
-  void record(double loss, std::span<const Measure> score);
+  void introduce() const;
+  /// False if an interrupt ended them early.
+  bool take_steps();
+  /// What a model does that takes no steps.
+  void count();
+  struct Step {
+    double loss = 0;
+    std::int64_t tokens = 0;
+    Hits hits;
+  };
+  Step step();
+  void record(const Step& step);
   void take_folder();
   void save();
-  void write_report(std::span<const Measure> score);
+  void write_report(const Report::Pairs& results = {});
   [[noreturn]] void fail_diverged() const;
 
   std::string app_;
   const Options& options_;
   TrainingConfig config_;
   Task& task_;
-  std::int64_t steps_, test_every_;
+  Plan plan_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0;
   double gradient_norm_ = 0;
+  std::vector<Measure> score_;          // the latest; empty after a step that is not scored
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;
 };

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "apps/common/accuracy.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
@@ -32,19 +33,16 @@ Score evaluate(nn::LanguageModel& model, std::span<const std::int32_t> tokens, s
 
   Score score;
   double loss = 0;
-  std::int64_t right = 0;
+  Hits hits;
   data::SequentialSampler batches(text, batch_size);
   while (const auto batch = batches.next()) {
     const Tensor log_probs = model(batch->inputs);  // (B, T, V)
     loss += nll_loss(log_probs, batch->targets).item() * static_cast<double>(batch->targets.numel());
-    const Ids guesses = argmax(log_probs, -1);
-    for (std::size_t i = 0; i < guesses.values().size(); ++i) {
-      right += guesses.values()[i] == batch->targets.values()[i] ? 1 : 0;
-    }
-    score.tokens += batch->targets.numel();
+    hits += count_hits(log_probs, batch->targets);
   }
-  score.loss = loss / static_cast<double>(score.tokens);
-  score.accuracy = static_cast<double>(right) / static_cast<double>(score.tokens);
+  score.tokens = hits.all;
+  score.loss = loss / static_cast<double>(hits.all);
+  score.accuracy = hits.share();
   model.train(was_training);
   return score;
 }

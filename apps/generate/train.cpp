@@ -8,6 +8,8 @@
 #include <optional>
 #include <sstream>
 
+#include "apps/common/axis.h"
+#include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/model.h"
@@ -15,7 +17,6 @@
 #include "apps/generate/write.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
-#include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -30,16 +31,30 @@ class GenerateTask : public Task {
     if (!config_.counts()) text_.emplace(corpus_.train, config_.context, "the training part of " + corpus_.name);
   }
 
-  void set_place(const Generator::State& state) { batches_.set_state(state); }
-
   const nn::Module& model() const override { return *model_; }
+  bool is_post_norm() const override { return config_.model == "gtransformer"; }
+
+  std::string introduction() const override {
+    const std::string tested = config_.final_run ? text(", ", corpus_.test.size(), " to test") : "";
+    const std::string learnt =
+        config_.counts() ? "" : text(": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
+    return text(corpus_.name, ": ", corpus_.train.size(), " tokens to train on, ", corpus_.validation.size(),
+                " to validate", tested, ", a vocabulary of ", corpus_.tokenizer->vocabulary_size(), "\n", config_.model,
+                learnt);
+  }
+  std::string title() const override {
+    const std::string size = config_.counts() ? "" : text(", ", model_->parameter_count(), " parameters");
+    return text(config_.model, " on ", corpus_.name, size);
+  }
 
   BatchLoss next_loss() override {
     const data::Batch batch = data::random_batch(*text_, config_.training.batch_size, batches_);
-    return {nll_loss((*model_)(batch.inputs), batch.targets), batch.targets.numel()};
+    const Tensor log_probs = (*model_)(batch.inputs);
+    return {nll_loss(log_probs, batch.targets), batch.targets.numel(), count_hits(log_probs, batch.targets)};
   }
-  Measure train_loss(double loss) const override {
-    return {"loss", loss, "transformer/train-loss", loss * std::numbers::log2e};
+  std::vector<Measure> train_measures(double loss, double accuracy) const override {
+    return {{"loss", loss, "transformer/train-loss", loss * std::numbers::log2e},
+            {"accuracy", accuracy, "transformer/train-accuracy", accuracy}};
   }
 
   std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
@@ -47,9 +62,6 @@ class GenerateTask : public Task {
     score_ = score_of(corpus_.validation, "validation");
     return {{"validation_loss", score_.loss, "transformer/eval-loss", score_.bits()},
             {"validation_accuracy", score_.accuracy, "transformer/eval-accuracy", score_.accuracy}};
-  }
-  Score score_of(const std::vector<std::int32_t>& tokens, const char* part) {
-    return evaluate(*model_, tokens, config_.training.batch_size, text("the ", part, " part of ", corpus_.name));
   }
 
   void show(const std::string& when, bool scored) override {
@@ -64,12 +76,18 @@ class GenerateTask : public Task {
     if (scored) std::cout << "validation " << to_string(score_) << std::endl;
   }
 
-  std::string title() const override {
-    return text(config_.model, " on ", corpus_.name, ", ", model_->parameter_count(), " parameters");
+  Report::Pairs finish() override {
+    if (!config_.final_run) return {};
+    const Score tested = score_of(corpus_.test, "test");
+    std::cout << "test " << to_string(tested) << std::endl;
+    return {{"test loss", short_number(tested.loss, 4)}, {"test accuracy", short_number(tested.accuracy, 4)}};
   }
+
   void report(Report& report) override {
-    report.section("Samples", "What the model writes after a line break, from random weights to trained ones.");
-    for (const auto& [when, sample] : samples_) report.sample(when, sample);
+    if (!samples_.empty()) {
+      report.section("Samples", "What the model writes after a line break, as it learns.");
+      for (const auto& [when, sample] : samples_) report.sample(when, sample);
+    }
     show_attention(report);
   }
 
@@ -77,45 +95,26 @@ class GenerateTask : public Task {
     return {{"vocabulary", corpus_.tokenizer->vocabulary()}, {"batches", to_json(batches_.state())}};
   }
 
-  void introduce(std::int64_t steps_done) const {
-    std::cout << corpus_.name << ": " << corpus_.train.size() << " tokens to train on, " << corpus_.validation.size()
-              << " to validate";
-    if (config_.final_run) std::cout << ", " << corpus_.test.size() << " to test";
-    std::cout << ", a vocabulary of " << corpus_.tokenizer->vocabulary_size() << '\n' << config_.model;
-    if (!config_.counts()) {
-      std::cout << ": " << model_->parameter_count() << " parameters, seed " << config_.training.seed;
-    }
-    if (steps_done > 0) std::cout << ", resumed after step " << steps_done;
-    std::cout << std::endl;
-    if (steps_done == 0 && config_.training.warmup_steps() == 0 && config_.model == "gtransformer") {
-      std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
-    }
-  }
-  void show_test() {
-    if (config_.final_run) std::cout << "test " << to_string(score_of(corpus_.test, "test")) << '\n';
-  }
+  void set_place(const Checkpoint& saved) override { batches_.set_state(generator_state_from(note(saved, "batches"))); }
 
  private:
+  Score score_of(const std::vector<std::int32_t>& tokens, const char* part) {
+    return evaluate(*model_, tokens, config_.training.batch_size, text("the ", part, " part of ", corpus_.name));
+  }
+
   /// Where each head looks while the model reads the start of the validation part.
   void show_attention(Report& report) {
-    constexpr std::int64_t longest = 48;
+    constexpr std::int64_t longest = 44;
     const std::int64_t T = std::min({longest, config_.context, static_cast<std::int64_t>(corpus_.validation.size())});
     const std::vector<std::int32_t> tokens(corpus_.validation.begin(), corpus_.validation.begin() + T);
     model_->eval();
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, T}, tokens));
     model_->train();
     if (maps.empty()) return;
-    std::vector<std::string> names;
-    for (const std::int32_t& token : tokens) {
-      const std::string piece = corpus_.tokenizer->decode({&token, 1});
-      names.push_back(piece == "\n" ? "⏎" : piece == " " ? "␣" : data::replace_invalid_utf8(piece));
-    }
+    const std::vector<std::string> names = token_names(*corpus_.tokenizer, tokens);
     report.section("Attention", "Each row is a place in the text, and shows where the model looks from there.");
     for (std::size_t block = 0; block < maps.size(); ++block) {
-      for (std::int64_t head = 0; head < maps[block].size(1); ++head) {
-        report.attention(text("Block ", block + 1, ", head ", head + 1), names, names,
-                         maps[block].select(1, head).to_vector());
-      }
+      show_heads(report, text("Block ", block + 1), maps[block], names, names);
     }
   }
 
@@ -137,10 +136,10 @@ constexpr std::array<std::string_view, 10> fixed{"model", "tokenizer", "context"
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
   use_threads(training.threads);
-  const auto path = checkpoint_path(training.out);
   std::optional<Checkpoint> saved;
   TrainedModel trained;
   if (training.resume) {
+    const auto path = checkpoint_path(training.out);
     saved = load_checkpoint(path, "generate");
     restore_options(options, *saved, fixed);
     if (config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
@@ -152,21 +151,10 @@ void train(Options& options, GenerateConfig& config) {
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
-  Trainer trainer("generate", options, training, task, config.counts() ? 0 : config.num_batches, config.test_every);
-  if (saved) {
-    task.set_place(generator_state_from(note(*saved, "batches")));
-    trainer.go_on(*saved);
-  }
-  task.introduce(trainer.steps_done());
-  if (config.counts()) {
-    trainer.save_without_steps();
-    task.score();
-    task.show("after counting", true);
-  } else if (!trainer.run()) {
-    return;
-  }
-  task.show_test();
-  std::cout << "saved " << path.string() << std::endl;
+  Trainer trainer("generate", options, training, task,
+                  {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches"});
+  if (saved) trainer.go_on(*saved);
+  trainer.run();
 }
 
 }  // namespace reel::apps

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -59,19 +60,16 @@ std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Gener
   return order[weights.size() - 1];  // rounding left a crumb
 }
 
-void write_tokens(nn::LanguageModel& model, std::vector<std::int32_t> tokens, std::int64_t length, const Choice& choice,
-                  Generator& generator, const std::function<bool(std::int32_t)>& each) {
-  if (tokens.empty()) fail("write_tokens: the prompt is empty; need at least one token");
+void write_tokens(nn::LanguageModel& model, const std::vector<std::int32_t>& prompt, std::int64_t length,
+                  const Choice& choice, Generator& generator, const std::function<bool(std::int32_t)>& each) {
+  if (prompt.empty()) fail("write_tokens: the prompt is empty; need at least one token");
   const bool was_training = model.training();
   model.eval();
-  const auto context = static_cast<std::size_t>(model.context());
+  const std::unique_ptr<nn::Reader> reader = model.reader();
+  std::vector<std::int32_t> fresh = prompt;
   for (std::int64_t i = 0; i < length; ++i) {
-    const std::size_t seen = std::min(tokens.size(), context);
-    const Ids window({1, static_cast<std::int64_t>(seen)},
-                     {tokens.end() - static_cast<std::ptrdiff_t>(seen), tokens.end()});
-    const Tensor next = model(window).select(1, -1).select(0, 0);  // (V)
-    tokens.push_back(draw(next.to_vector(), choice, generator));
-    if (!each(tokens.back())) break;
+    fresh = {draw(reader->read(fresh).to_vector(), choice, generator)};
+    if (!each(fresh[0])) break;
   }
   model.train(was_training);
 }

@@ -24,9 +24,9 @@ struct Choice {
 std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Generator& generator);
 
 /// Calls each(token) for `length` tokens that the model writes after `prompt`, which has at least one; ends early if
-/// it returns false.
-void write_tokens(nn::LanguageModel& model, std::vector<std::int32_t> prompt, std::int64_t length, const Choice& choice,
-                  Generator& generator, const std::function<bool(std::int32_t)>& each);
+/// it returns false. Once the text is longer than the model's context, the model sees a window of it: nn/reader.h.
+void write_tokens(nn::LanguageModel& model, const std::vector<std::int32_t>& prompt, std::int64_t length,
+                  const Choice& choice, Generator& generator, const std::function<bool(std::int32_t)>& each);
 
 /// Prints the text of these tokens as they come, and ends early at an interrupt. What is not UTF-8, which a model of
 /// bytes may write, shows as U+FFFD.

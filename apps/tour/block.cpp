@@ -43,7 +43,7 @@ void show_block(std::ostream& out) {
     return result;
   };
   show("x", x, text(b, " sentences of ", t, " words of ", k, " numbers"));
-  const Tensor attended = show("attention(x)", block.attention(x, nn::Mask::none()), text(h, " heads, as in step 4"));
+  const Tensor attended = show("attention(x)", block.attention(x, Mask::none()), text(h, " heads, as in step 4"));
   const Tensor added = show("  + x", attended + x, "what the words were, and what they found");
   const Tensor a = show("a = norm1(...)", block.norm1(added), "");
   const Tensor hidden =
@@ -57,7 +57,7 @@ void show_block(std::ostream& out) {
   const Tensor y = show("y = norm2(...)", block.norm2(changed), "ready for the next block");
   print(out, align(rows, 3));
   out << "\n  The block in one call comes to the same:\n";
-  print(out, difference(block(x, nn::Mask::none()), y));
+  print(out, difference(block(x, Mask::none()), y));
 
   out << "\n  What normalization does to the first word:\n";
   print(out, align({{"", "mean", "variance"}, moments("attention(x) + x", added), moments("norm1(...)", a)}, 1));

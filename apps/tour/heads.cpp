@@ -47,7 +47,7 @@ void show_heads(std::ostream& out) {
   print(out, align(rows, 3));
 
   out << "\n  nn::WideAttention does the same, and leaves out the first copy:\n";
-  print(out, difference(attention(x, nn::Mask::none()), y));
+  print(out, difference(attention(x, Mask::none()), y));
 }
 
 }  // namespace reel::apps

@@ -19,7 +19,7 @@ void show_queries(std::ostream& out) {
   const Tensor x = randn({4, 3}, DType::f64);
   const nn::SingleHeadAttention attention(x.size(1), DType::f64);
   const Tensor queries = attention.toqueries(x), keys = attention.tokeys(x), values = attention.tovalues(x);
-  const Tensor weights = nn::attention_weights(queries, keys, nn::Mask::none());
+  const Tensor weights = nn::attention_weights(queries, keys, Mask::none());
   print(out, beside({titled("Q, the queries", table(queries, words, numbers, 2)),
                      titled("K, the keys", table(keys, words, numbers, 2)),
                      titled("V, the values", table(values, words, numbers, 2))}));

@@ -74,8 +74,8 @@ void show_scaling(std::ostream& out) {
 
   out << "\n  Some divide queries and keys by the fourth root of k each. It comes to the same:\n";
   const Tensor queries = randn({4, 64}, DType::f64), keys = randn({4, 64}, DType::f64);
-  print(out, difference(nn::attention_weights(queries, keys, nn::Mask::none(), nn::Scaling::scores),
-                        nn::attention_weights(queries, keys, nn::Mask::none(), nn::Scaling::queries_and_keys)));
+  print(out, difference(nn::attention_weights(queries, keys, Mask::none(), nn::Scaling::scores),
+                        nn::attention_weights(queries, keys, Mask::none(), nn::Scaling::queries_and_keys)));
 }
 
 }  // namespace reel::apps

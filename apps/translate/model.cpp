@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "apps/common/accuracy.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
@@ -20,12 +21,12 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-/// Places of the pairs in batches of about equal length.
-std::vector<data::Rows> batches_by_length(const EncodedPairs& pairs, std::int64_t batch_size) {
-  data::Rows order(pairs.sources.size());
+/// Places of the sentences in batches of about equal length.
+std::vector<data::Rows> batches_by_length(std::span<const data::Tokens> sentences, std::int64_t batch_size) {
+  data::Rows order(sentences.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return pairs.sources[static_cast<std::size_t>(a)].size() < pairs.sources[static_cast<std::size_t>(b)].size();
+    return sentences[static_cast<std::size_t>(a)].size() < sentences[static_cast<std::size_t>(b)].size();
   });
   std::vector<data::Rows> batches;
   for (const data::Rows& places : data::sequential_batches(static_cast<std::int64_t>(order.size()), batch_size)) {
@@ -118,56 +119,64 @@ std::string to_string(const TranslateScore& score) {
 TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
   model.eval();
   TranslateScore score;
-  std::int64_t right = 0;
-  for (const data::Rows& rows : batches_by_length(pairs, batch_size)) {
+  Hits hits;
+  for (const data::Rows& rows : batches_by_length(pairs.sources, batch_size)) {
     const PairBatch batch = make_batch(pairs, rows);
     const Tensor logits = model(batch.sources, batch.inputs);  // (B, T, V)
-    const Ids guesses = argmax(logits, -1);
-    for (std::size_t i = 0; i < guesses.values().size(); ++i) {
-      const std::int32_t word = batch.outputs.values()[i];
-      right += word != data::pad_id && guesses.values()[i] == word ? 1 : 0;
-    }
     score.loss +=
         cross_entropy(logits, batch.outputs, {.ignore_index = data::pad_id}).item() * static_cast<double>(batch.words);
-    score.tokens += batch.words;
+    hits += count_hits(logits, batch.outputs, data::pad_id);
   }
-  score.loss /= static_cast<double>(score.tokens);
-  score.accuracy = static_cast<double>(right) / static_cast<double>(score.tokens);
+  score.loss /= static_cast<double>(hits.all);
+  score.accuracy = hits.share();
+  score.tokens = hits.all;
   model.train();
   return score;
 }
 
-std::vector<std::string> translate_all(nn::Translator& model, const EncodedPairs& pairs,
-                                       const data::WordTokenizer& target, std::int64_t beam, double alpha,
-                                       std::int64_t longest) {
+std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
+                                            std::int64_t longest, const SearchConfig& search) {
   model.eval();
   const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
-  std::vector<std::string> translations(pairs.sources.size());
-  for (const data::Rows& rows : batches_by_length(pairs, beam == 1 ? 64 : 1)) {
-    const Ids sources = data::pad(pairs.sources, rows).ids;
-    const auto found = beam == 1 ? greedy_search(model, sources, limits)
-                                 : std::vector<data::Tokens>{beam_search(model, sources, beam, alpha, limits)};
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      translations[static_cast<std::size_t>(rows[i])] = target.decode(found[i]);
-    }
+  std::vector<data::Tokens> translations(sources.size());
+  for (const data::Rows& rows : batches_by_length(sources, search.beam == 1 ? 64 : 1)) {
+    const Ids batch = data::pad(sources, rows).ids;
+    auto found = search.beam == 1
+                     ? greedy_search(model, batch, limits)
+                     : std::vector<data::Tokens>{beam_search(model, batch, search.beam, search.alpha, limits)};
+    for (std::size_t i = 0; i < rows.size(); ++i) translations[static_cast<std::size_t>(rows[i])] = std::move(found[i]);
   }
   model.train();
   return translations;
 }
 
-std::string bleu_line(const std::vector<std::string>& translations, const data::ParallelText& text,
-                      const data::WordTokenizer& target, std::int64_t beam) {
+std::vector<std::string> translate_all(nn::Translator& model, std::span<const data::Tokens> sources,
+                                       const data::WordTokenizer& target, std::int64_t longest,
+                                       const SearchConfig& search) {
+  std::vector<std::string> texts;
+  for (const data::Tokens& words : find_translations(model, sources, longest, search)) {
+    texts.push_back(target.decode(words));
+  }
+  return texts;
+}
+
+TranslationScore compare(const std::vector<std::string>& translations, const data::ParallelText& text,
+                         const data::WordTokenizer& target) {
   std::vector<std::string> references;
-  std::int64_t exact = 0;
+  Hits exact;
   for (std::size_t i = 0; i < translations.size(); ++i) {
     references.push_back(joined(data::split_words(text.targets[i], target.rules())));
-    exact += translations[i] == references[i] ? 1 : 0;
+    exact += {translations[i] == references[i] ? 1 : 0, 1};
   }
+  return {data::corpus_bleu(translations, references).score, exact.share(), translations.size()};
+}
+
+std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search) {
   char line[160];
-  std::snprintf(line, sizeof line, "BLEU %.2f (of words as split here, %s; %s)  exact %.4f  sentences %zu",
-                data::corpus_bleu(translations, references).score, target.rules().lower_case ? "lower case" : "cased",
-                beam == 1 ? "greedy" : ("beam " + std::to_string(beam)).c_str(),
-                static_cast<double>(exact) / static_cast<double>(translations.size()), translations.size());
+  std::snprintf(line, sizeof line, "BLEU %.2f (of words as split here, %s; %s)  exact %.4f  sentences %zu", score.bleu,
+                rules.lower_case ? "lower case" : "cased",
+                search.beam == 1 ? "greedy" : ("beam " + std::to_string(search.beam)).c_str(), score.exact,
+                score.sentences);
   return line;
 }
 

@@ -62,14 +62,31 @@ std::string to_string(const TranslateScore& score);
 /// With the right words so far given to the decoder. Throws if there are no pairs.
 TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
 
-/// The sources' translations as text: by greedy search with beam 1, else by beam search.
-std::vector<std::string> translate_all(nn::Translator& model, const EncodedPairs& pairs,
-                                       const data::WordTokenizer& target, std::int64_t beam, double alpha,
-                                       std::int64_t longest);
+/// How translations are searched for.
+struct SearchConfig {
+  std::int64_t beam = 1;  // 1 for greedy search
+  double alpha = 0.6;     // of the beam's length normalization
+};
 
-/// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000". References are the target
-/// sides, split into words as the model's vocabulary is, unknown words included.
-std::string bleu_line(const std::vector<std::string>& translations, const data::ParallelText& text,
-                      const data::WordTokenizer& target, std::int64_t beam);
+/// The sources' translations, without <start> and <end>, of at most `longest` words.
+std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
+                                            std::int64_t longest, const SearchConfig& search = {});
+/// The same as texts.
+std::vector<std::string> translate_all(nn::Translator& model, std::span<const data::Tokens> sources,
+                                       const data::WordTokenizer& target, std::int64_t longest,
+                                       const SearchConfig& search = {});
+
+/// How near translations come to the target sides, which are split into words as the model's vocabulary is, unknown
+/// words included.
+struct TranslationScore {
+  double bleu = 0;   // 0 to 100
+  double exact = 0;  // share of the translations that are their reference, word for word
+  std::size_t sentences = 0;
+};
+TranslationScore compare(const std::vector<std::string>& translations, const data::ParallelText& text,
+                         const data::WordTokenizer& target);
+
+/// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000"
+std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search = {});
 
 }  // namespace reel::apps

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
 #include "autograd/error.h"
@@ -12,21 +13,17 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-/// Rows of equal length as (rows, length).
-Ids as_ids(const std::vector<Tokens>& rows) {
-  Tokens all;
-  for (const Tokens& row : rows) all.insert(all.end(), row.begin(), row.end());
-  return Ids({static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size())}, all);
-}
-
-/// The model's logits of what follows each row of `target`: (B, V).
-Tensor next_logits(const nn::Translator& model, const Tensor& memory, const Ids& source, const Ids& target) {
-  return model.decode(memory, source, target).select(1, -1);
+/// 0, 1, ..., count - 1
+Tokens counted(std::int64_t count) {
+  Tokens all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 struct Hypothesis {
   Tokens tokens;  // from the start token on
   double log_prob = 0;
+  std::int32_t row = 0;  // of the one that it goes on from, in the beam of the step before
 
   double score(double alpha) const {
     return log_prob / std::pow((5 + static_cast<double>(tokens.size() - 1)) / 6, alpha);
@@ -37,17 +34,23 @@ struct Hypothesis {
 std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::vector<double>& log_probs,
                                std::size_t count) {
   const std::size_t vocabulary = log_probs.size() / beam.size();
-  std::vector<std::size_t> places(log_probs.size());
+  std::vector<double> totals;
+  totals.reserve(log_probs.size());
+  for (const Hypothesis& hypothesis : beam) {
+    for (std::size_t i = 0; i < vocabulary; ++i) totals.push_back(hypothesis.log_prob + log_probs[totals.size()]);
+  }
+  std::vector<std::size_t> places(totals.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  auto total = [&](std::size_t place) { return beam[place / vocabulary].log_prob + log_probs[place]; };
   count = std::min(count, places.size());
-  std::partial_sort(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count), places.end(),
-                    [&](std::size_t a, std::size_t b) { return total(a) != total(b) ? total(a) > total(b) : a < b; });
+  std::partial_sort(
+      places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count), places.end(),
+      [&](std::size_t a, std::size_t b) { return totals[a] != totals[b] ? totals[a] > totals[b] : a < b; });
   std::vector<Hypothesis> best;
   for (std::size_t i = 0; i < count; ++i) {
     Hypothesis next = beam[places[i] / vocabulary];
     next.tokens.push_back(static_cast<std::int32_t>(places[i] % vocabulary));
-    next.log_prob = total(places[i]);
+    next.log_prob = totals[places[i]];
+    next.row = static_cast<std::int32_t>(places[i] / vocabulary);
     best.push_back(std::move(next));
   }
   return best;
@@ -56,37 +59,39 @@ std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::v
 }  // namespace
 
 std::vector<Tokens> greedy_search(nn::Translator& model, const Ids& source, const SearchLimits& limits) {
-  const Tensor memory = model.encode(source);
-  std::vector<Tokens> rows(static_cast<std::size_t>(source.size(0)), Tokens{limits.start});
-  std::vector<bool> done(rows.size(), false);
-  for (std::int64_t length = 0; length < limits.longest && std::count(done.begin(), done.end(), false) > 0; ++length) {
-    const Ids next = argmax(next_logits(model, memory, source, as_ids(rows)), -1);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].push_back(next.values()[i]);
-      done[i] = done[i] || next.values()[i] == limits.end;
+  const std::unique_ptr<nn::Translation> translation = model.start(source);
+  std::vector<Tokens> found(static_cast<std::size_t>(source.size(0)));
+  // Texts that have not come to their end, the row of each in the step before, and its newest token.
+  Tokens open = counted(source.size(0)), rows = open, last(open.size(), limits.start);
+  for (std::int64_t length = 0; length < limits.longest && !open.empty(); ++length) {
+    const Ids next = argmax(translation->extend(Ids(rows), Ids(last)), -1);
+    const Tokens before = std::move(open);
+    open.clear(), rows.clear(), last.clear();
+    for (std::size_t row = 0; row < before.size(); ++row) {
+      const std::int32_t token = next.values()[row];
+      if (token == limits.end) continue;
+      found[static_cast<std::size_t>(before[row])].push_back(token);
+      open.push_back(before[row]);
+      rows.push_back(static_cast<std::int32_t>(row));
+      last.push_back(token);
     }
   }
-  for (Tokens& row : rows) {
-    row.erase(row.begin());
-    row.erase(std::find(row.begin(), row.end(), limits.end), row.end());
-  }
-  return rows;
+  return found;
 }
 
 Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width, double alpha,
                    const SearchLimits& limits) {
   if (width < 1) fail("beam_search: the width is ", width, "; need at least 1");
   const auto count = static_cast<std::size_t>(width);
-  const Tensor memory = model.encode(source);
-  std::vector<Hypothesis> beam{{{limits.start}, 0}}, finished;
+  const std::unique_ptr<nn::Translation> translation = model.start(source);
+  std::vector<Hypothesis> beam{{{limits.start}}}, finished;
   for (std::int64_t length = 0; length < limits.longest && !beam.empty() && finished.size() < count; ++length) {
-    std::vector<Tokens> rows;
-    for (const Hypothesis& hypothesis : beam) rows.push_back(hypothesis.tokens);
-    const auto size = static_cast<std::int64_t>(rows.size());
-    Shape repeated = memory.shape();
-    repeated[0] = size;
-    const std::vector<Tokens> sources(rows.size(), Tokens(source.values().begin(), source.values().end()));
-    const Tensor logits = next_logits(model, memory.expand(repeated), as_ids(sources), as_ids(rows));
+    Tokens rows, last;
+    for (const Hypothesis& hypothesis : beam) {
+      rows.push_back(hypothesis.row);
+      last.push_back(hypothesis.tokens.back());
+    }
+    const Tensor logits = translation->extend(Ids(rows), Ids(last));  // (beam, V)
 
     // Those that end leave the beam; twice as many candidates keep it full. An end that is not among the best `count`
     // does not count: with a beam of 1, it would beat the more probable word.

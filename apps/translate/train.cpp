@@ -4,12 +4,15 @@
 #include <array>
 #include <iostream>
 
+#include "apps/common/axis.h"
+#include "apps/common/examples.h"
+#include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
 #include "apps/translate/model.h"
-#include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
 #include "data/grammars.h"
+#include "nn/transformer.h"
 
 namespace reel::apps {
 namespace {
@@ -28,22 +31,32 @@ class TranslateTask : public Task {
         order_(lengths(train_), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
                static_cast<std::uint64_t>(config.training.seed)) {}
 
-  /// Steps of one time through the training pairs.
-  std::int64_t steps_per_epoch() const {
-    return (order_.batches_per_epoch() + config_.training.accumulate - 1) / config_.training.accumulate;
-  }
-  void set_place(const data::TrainingOrder::State& state) { order_.set_state(state); }
+  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
 
   const nn::Module& model() const override { return *model_; }
+  bool is_post_norm() const override { return config_.model == "transformer" && config_.norm == "post"; }
+
+  std::string introduction() const override {
+    return text(name_of_data(), ": ", train_.sources.size(), " pairs to train on, ", validation_.sources.size(),
+                " to validate, vocabularies of ", source_.vocabulary_size(), " and ", target_.vocabulary_size(), "\n",
+                config_.model, ": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
+  }
+  std::string title() const override {
+    return text(config_.model, " on ", name_of_data(), ", ", config_.source, " to ", config_.target, ", ",
+                model_->parameter_count(), " parameters");
+  }
 
   BatchLoss next_loss() override {
     const PairBatch batch = make_batch(train_, order_.next());
     const Tensor logits = (*model_)(batch.sources, batch.inputs);
     return {cross_entropy(logits, batch.outputs,
                           {.ignore_index = data::pad_id, .label_smoothing = config_.label_smoothing}),
-            batch.words};
+            batch.words, count_hits(logits, batch.outputs, data::pad_id)};
   }
-  Measure train_loss(double loss) const override { return {"loss", loss, "translation/train-loss", loss}; }
+  std::vector<Measure> train_measures(double loss, double accuracy) const override {
+    return {{"loss", loss, "translation/train-loss", loss},
+            {"accuracy", accuracy, "translation/train-accuracy", accuracy}};
+  }
 
   std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
   std::vector<Measure> score() override {
@@ -55,13 +68,28 @@ class TranslateTask : public Task {
   void show(const std::string& when, bool scored) override {
     if (!scored) return;
     std::cout << when << "  validation " << to_string(score_) << '\n';
-    const EncodedPairs few = first_pairs(validation_, 2);
-    const auto translations = translate_all(*model_, few, target_, 1, 0, config_.length);
-    for (std::size_t i = 0; i < translations.size(); ++i) {
-      std::cout << "  source     " << data_.validation.sources[i] << "\n  reference  " << data_.validation.targets[i]
-                << "\n  model      " << translations[i] << '\n';
+    for (const auto& [source, reference, translation] : examples(2)) {
+      std::cout << "  source     " << source << "\n  reference  " << reference << "\n  model      " << translation
+                << '\n';
     }
     std::cout << std::flush;
+  }
+
+  Report::Pairs finish() override {
+    if (!config_.final_run) return finish_part("validation", data_.validation);
+    Report::Pairs results;
+    for (const auto& [name, text] : data_.tests) {
+      for (auto& result : finish_part(name, text)) results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+  void report(Report& report) override {
+    report.section("Translations", "Sentences that the model did not learn from, by greedy search.");
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [source, reference, translation] : examples(8)) rows.push_back({source, reference, translation});
+    report.table("Examples", {"source", "reference", "model"}, rows);
+    if (auto* transformer = dynamic_cast<nn::Transformer*>(model_.get())) show_attention(report, *transformer);
   }
 
   Json::Object notes() const override {
@@ -69,44 +97,71 @@ class TranslateTask : public Task {
             {"target vocabulary", target_.vocabulary()},
             {"order", to_json(order_.state())}};
   }
-
-  void introduce(std::int64_t steps_done) const {
-    std::cout << (config_.data.empty() ? "built-in sentences" : config_.data) << ": " << train_.sources.size()
-              << " pairs to train on, " << validation_.sources.size() << " to validate, vocabularies of "
-              << source_.vocabulary_size() << " and " << target_.vocabulary_size() << '\n'
-              << config_.model << ": " << model_->parameter_count() << " parameters, seed " << config_.training.seed;
-    if (steps_done > 0) std::cout << ", resumed after step " << steps_done;
-    std::cout << std::endl;
-    if (steps_done == 0 && config_.training.warmup_steps() == 0 && config_.model == "transformer" &&
-        config_.norm == "post") {
-      std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
-    }
-  }
-
-  /// The last line on one part: perplexity and BLEU.
-  void show_part(const std::string& name, const data::ParallelText& text) {
-    const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
-    std::cout << name << ' ' << to_string(evaluate(*model_, pairs, config_.training.batch_size)) << '\n'
-              << name << ' '
-              << bleu_line(translate_all(*model_, pairs, target_, 1, 0, config_.length), text, target_, 1) << std::endl;
-  }
-  void show_final() {
-    if (!config_.final_run) return show_part("validation", data_.validation);
-    for (const auto& [name, text] : data_.tests) show_part(name, text);
-  }
+  void set_place(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
 
  private:
-  static EncodedPairs first_pairs(const EncodedPairs& pairs, std::size_t count) {
-    const auto shown = static_cast<std::ptrdiff_t>(std::min(count, pairs.sources.size()));
-    return {{pairs.sources.begin(), pairs.sources.begin() + shown},
-            {pairs.targets.begin(), pairs.targets.begin() + shown}};
-  }
+  std::string name_of_data() const { return config_.data.empty() ? "built-in sentences" : config_.data; }
+
   static std::vector<std::int64_t> lengths(const EncodedPairs& pairs) {
     std::vector<std::int64_t> lengths;
     for (std::size_t i = 0; i < pairs.sources.size(); ++i) {
-      lengths.push_back(static_cast<std::int64_t>(pairs.sources[i].size() + pairs.targets[i].size()));
+      lengths.push_back(std::ssize(pairs.sources[i]) + std::ssize(pairs.targets[i]));
     }
     return lengths;
+  }
+
+  struct Example {
+    std::string source, reference, translation;
+  };
+  /// Some pairs of the validation part, and what the model makes of them.
+  std::vector<Example> examples(std::size_t most) {
+    std::vector<Example> examples;
+    std::vector<data::Tokens> sources;
+    for (std::size_t place : spread(validation_.sources.size(), most)) {
+      examples.push_back({data_.validation.sources[place], data_.validation.targets[place], ""});
+      sources.push_back(validation_.sources[place]);
+    }
+    const std::vector<std::string> found = translate_all(*model_, sources, target_, config_.length);
+    for (std::size_t i = 0; i < found.size(); ++i) examples[i].translation = found[i];
+    return examples;
+  }
+
+  /// Where each head of the last layers looks while the first example is translated.
+  void show_attention(Report& report, nn::Transformer& model) {
+    const std::int64_t longest = std::min<std::int64_t>(config_.length, 34);
+    const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest)};
+    const data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
+    const data::Tokens read(whole.begin(), whole.end() - 1), written(whole.begin() + 1, whole.end());
+    model.eval();
+    const nn::Transformer::Maps maps =
+        model.attention_maps(Ids({1, std::ssize(source[0])}, source[0]), Ids({1, std::ssize(read)}, read));
+    model.train();
+    const auto source_names = token_names(source_, source[0]), read_names = token_names(target_, read);
+
+    report.section(
+        "Attention in the encoder",
+        "The first of these sentences, and the last layer. Each row is a word of the source, and shows where "
+        "in the source the encoder looks from there.");
+    show_heads(report, "Encoder", maps.encoder.back(), source_names, source_names);
+    report.section("Attention in the decoder",
+                   "Each row is a word that is written already, and shows where in the translation so far the decoder "
+                   "looks from there.");
+    show_heads(report, "Decoder", maps.decoder.back(), read_names, read_names);
+    report.section("Attention from the translation to the source",
+                   "Each row is a word as it is written, and shows where in the source the decoder looks for it.");
+    show_heads(report, "Cross", maps.cross.back(), token_names(target_, written), source_names);
+  }
+
+  /// The last lines on one part, perplexity and BLEU.
+  Report::Pairs finish_part(const std::string& name, const data::ParallelText& text) {
+    const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
+    const TranslateScore score = evaluate(*model_, pairs, config_.training.batch_size);
+    std::cout << name << ' ' << to_string(score) << std::endl;
+    const TranslationScore nearness =
+        compare(translate_all(*model_, pairs.sources, target_, config_.length), text, target_);
+    std::cout << name << ' ' << to_string(nearness, target_.rules()) << std::endl;
+    return {{name + " perplexity", short_number(score.perplexity(), 4)},
+            {name + " BLEU", short_number(nearness.bleu, 4)}};
   }
 
   const TranslateConfig& config_;
@@ -125,18 +180,18 @@ constexpr std::array<std::string_view, 18> fixed{
 
 }  // namespace
 
-data::ParallelData read_translate_data(const TranslateConfig& config) {
-  return config.data.empty() ? data::sentence_corpus()
-                             : data::read_parallel_folder(config.data, config.source, config.target);
+std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
+  if (folder.empty() && config.data.empty()) return data::sentence_corpus().tests;
+  return data::read_parallel_tests(folder.empty() ? config.data : folder, config.source, config.target);
 }
 
 void train_translator(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
   use_threads(training.threads);
-  const auto path = checkpoint_path(training.out);
   std::optional<Checkpoint> saved;
   TrainedTranslator trained;
   if (training.resume) {
+    const auto path = checkpoint_path(training.out);
     saved = load_checkpoint(path, "translate");
     restore_options(options, *saved, fixed);
     trained = restore_translator(*saved, path);
@@ -145,7 +200,8 @@ void train_translator(Options& options, TranslateConfig& config) {
     check_heads(config);
     start_random(training);
   }
-  data::ParallelData data = read_translate_data(config);
+  data::ParallelData data = config.data.empty() ? data::sentence_corpus()
+                                                : data::read_parallel_folder(config.data, config.source, config.target);
   if (!saved) {
     const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
     trained.source = data::WordTokenizer::train(data.train.sources, limits);
@@ -154,16 +210,9 @@ void train_translator(Options& options, TranslateConfig& config) {
   }
 
   TranslateTask task(config, std::move(data), *trained.source, *trained.target, std::move(trained.model));
-  const std::int64_t per_epoch = task.steps_per_epoch();
-  Trainer trainer("translate", options, training, task, config.epochs * per_epoch, per_epoch);
-  if (saved) {
-    task.set_place(order_state_from(note(*saved, "order")));
-    trainer.go_on(*saved);
-  }
-  task.introduce(trainer.steps_done());
-  if (!trainer.run()) return;
-  task.show_final();
-  std::cout << "saved " << path.string() << std::endl;
+  Trainer trainer("translate", options, training, task, plan_epochs(training, config.epochs, task.batches_per_epoch()));
+  if (saved) trainer.go_on(*saved);
+  trainer.run();
 }
 
 }  // namespace reel::apps

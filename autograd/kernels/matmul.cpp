@@ -143,30 +143,22 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
   }
 }
 
-/// Rows scalar products with x at once, so that x is loaded once for all of them.
-template <class T, int Rows>
-void dot_rows(int64_t k, const T* rows, int64_t row_stride, const T* x, T* result) {
-  constexpr int chains = 2;  // with 4 rows, enough independent additions to hide their latency
-  Vec<T> sum[Rows][chains];
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i) sum[i][0] = sum[i][1] = splat(T(0));
+/// The scalar product of a dense row and a dense vector.
+template <class T>
+T dot(int64_t k, const T* row, const T* x) {
+  constexpr int chains = 4;  // enough independent additions to hide their latency
+  Vec<T> sum[chains];
+  for (Vec<T>& chain : sum) chain = splat(T(0));
   int64_t p = 0;
   for (; p + chains * lanes<T> <= k; p += chains * lanes<T>) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      const T* row = rows + i * row_stride + p;
-      sum[i][0] = fma(load(row), load(x + p), sum[i][0]);
-      sum[i][1] = fma(load(row + lanes<T>), load(x + p + lanes<T>), sum[i][1]);
-    }
+#pragma GCC unroll 4
+    for (int i = 0; i < chains; ++i) sum[i] = fma(load(row + p + i * lanes<T>), load(x + p + i * lanes<T>), sum[i]);
   }
   for (; p < k; p += lanes<T>) {
     const int64_t rest = std::min(k - p, lanes<T>);
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      sum[i][0] = fma(load_n(rows + i * row_stride + p, rest), load_n(x + p, rest), sum[i][0]);
-    }
+    sum[0] = fma(load_n(row + p, rest), load_n(x + p, rest), sum[0]);
   }
-  for (int i = 0; i < Rows; ++i) result[i] = reduce_add(Vec<T>(sum[i][0] + sum[i][1]));
+  return reduce_add(Vec<T>((sum[0] + sum[1]) + (sum[2] + sum[3])));
 }
 
 /// A matrix with dense rows times a dense vector: elements `range` of the m x 1 or 1 x n result.
@@ -177,19 +169,14 @@ void multiply_vector(const Product<T>& x, Range range) {
   const T* vector = is_row ? x.a.data : x.b.data;
   const int64_t row_stride = is_row ? x.b.col_stride : x.a.row_stride;
   const Epilogue<T>& epilogue = x.epilogue;
-  constexpr int at_once = 4;
-  for (int64_t i = range.begin; i < range.end;) {
-    T results[at_once];
-    const bool full = i + at_once <= range.end;
-    (full ? dot_rows<T, at_once> : dot_rows<T, 1>)(x.k, rows + i * row_stride, row_stride, vector, results);
-    for (int r = 0; r < (full ? at_once : 1); ++r, ++i) {
-      T& to = is_row ? *x.at(0, i) : *x.at(i, 0);
-      T value = results[r];
-      if (epilogue.accumulate) value += to;
-      if (epilogue.bias) value += epilogue.bias[is_row ? i : 0];
-      if (epilogue.relu && value < 0) value = 0;
-      to = value;
-    }
+  // Row after row, as they lie in memory: what comes from beyond the caches is then fetched ahead.
+  for (int64_t i = range.begin; i < range.end; ++i) {
+    T& to = is_row ? *x.at(0, i) : *x.at(i, 0);
+    T value = dot(x.k, rows + i * row_stride, vector);
+    if (epilogue.accumulate) value += to;
+    if (epilogue.bias) value += epilogue.bias[is_row ? i : 0];
+    if (epilogue.relu && value < 0) value = 0;
+    to = value;
   }
 }
 

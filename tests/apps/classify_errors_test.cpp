@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "tests/apps/text_programs.h"
+#include "tests/apps/tiny_texts.h"
 
 using namespace reel::apps;
 namespace fs = std::filesystem;
@@ -16,7 +16,7 @@ void check_refused(const Outcome& outcome, int status, const std::string& reason
 }  // namespace
 
 TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   auto refused = [&](const std::string& name, const std::string& table, const std::string& reason) {
     here.write(name, table);
     check_refused(here.train("classify", "--out run --data " + name), 1, reason);
@@ -43,7 +43,7 @@ TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
 }
 
 TEST_CASE("a test part of other classes is refused", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.write("reviews/test.tsv", "label\ttext\ngood\twarm\nbda\tcold\n");
   check_refused(here.train("classify", "--out run"), 1,
                 "test.tsv, line 3: the label 'bda' is not one of the classes: bad, good");
@@ -55,7 +55,7 @@ TEST_CASE("a test part of other classes is refused", "[classify]") {
 }
 
 TEST_CASE("folders of another layout are refused", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   auto refused = [&](const std::string& reason) {
     check_refused(here.train("classify", "--out run --data acl"), 1, reason);
   };
@@ -82,7 +82,7 @@ TEST_CASE("folders of another layout are refused", "[classify]") {
 }
 
 TEST_CASE("classify: wrong command lines are refused", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   check_refused(here.run("classify", ""), 2, "a verb is missing");
   check_refused(here.run("classify", "predcit"), 2, "did you mean predict?");
   check_refused(here.train("classify", "--model bert"), 2, "--model: \"bert\" is none of ctransformer, ");
@@ -99,7 +99,7 @@ TEST_CASE("classify: wrong command lines are refused", "[classify]") {
 }
 
 TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("classify", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
   for (const char* option :
@@ -116,7 +116,7 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
 }
 
 TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("classify", "--out run");
   here.write("lines.txt", "warm tea\n\ncold \xFF tea\nnever read\n");
   const Outcome lines = here.run("classify", "predict --from run <lines.txt");
@@ -129,7 +129,7 @@ TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
 }
 
 TEST_CASE("classify: a checkpoint that does not fit is refused", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("classify", "--out run");
   const fs::path file = here / "run/checkpoint.safetensors";
   const Checkpoint whole = load_checkpoint(file, "classify");
@@ -155,20 +155,4 @@ TEST_CASE("classify: a checkpoint that does not fit is refused", "[classify]") {
   check_refused(here.run("classify", "predict --from run tea"), 1, "it was written by translate, not by classify");
   write_file(file, read_file(file).substr(0, 1000));
   check_refused(here.run("classify", "eval --from run"), 1, "is no checkpoint that can be read");
-}
-
-TEST_CASE("classify: output that cannot be written is an error", "[classify]") {
-  TextWorkplace here;
-  here.write("file", "");
-  check_refused(here.train("classify", "--out file"), 1, "cannot make the folder file");
-  here.must_train("classify", "--out run");
-  const std::string kept = here.checkpoint("run");
-  CHECK(here.train("classify", "--out run --tb_dir file").status == 1);
-  CHECK(here.train("classify", "--out run >/dev/full").status == 1);
-  CHECK(here.checkpoint("run") == kept);
-  const Outcome diverged = here.train("classify", "--out run --lr-warmup 0 -l 1e30");
-  CHECK(diverged.status == 1);
-  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged"));
-  CHECK(read_file(here / "run/previous.safetensors") == kept);
-  CHECK(here.run("classify", "eval --from run").status == 0);
 }

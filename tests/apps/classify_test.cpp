@@ -4,7 +4,7 @@
 #include <regex>
 #include <sstream>
 
-#include "tests/apps/text_programs.h"
+#include "tests/apps/tiny_texts.h"
 
 using namespace reel::apps;
 namespace fs = std::filesystem;
@@ -39,7 +39,7 @@ TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
   const std::string options = GENERATE("", "--max-pool --mask-padding --dropout 0.1", "--norm pre --activation gelu",
                                        "--model textclassification --hidden 8");
   CAPTURE(options);
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.must_train("classify", options + " -e 10 --out run");
   const std::string model = options.starts_with("--model") ? "textclassification" : "ctransformer";
   CHECK_THAT(trained.out, ContainsSubstring("reviews: 54 texts to train on, 6 to validate, 2 classes, "));
@@ -83,7 +83,7 @@ TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
 }
 
 TEST_CASE("classify: the test part is set aside, and scored once", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.must_train("classify", "--final --out run");
   CHECK_THAT(trained.out, ContainsSubstring("reviews: 60 texts to train on, 20 to test, "));
   CHECK_THAT(trained.out, !ContainsSubstring("validation"));
@@ -92,7 +92,7 @@ TEST_CASE("classify: the test part is set aside, and scored once", "[classify]")
 }
 
 TEST_CASE("reviews are read from tables and from folders", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   // One table: its validation part is what eval scores.
   const Outcome one = here.must_train("classify", "--data reviews/train.tsv --out one");
   CHECK_THAT(one.out, ContainsSubstring("\n" + here.run("classify", "eval --from one").out));
@@ -105,6 +105,11 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
       here.must_train("classify", "--data numbered.tsv --label-column 1 --text-column 3 --header --out by-number");
   CHECK(line_of(by_number.out, "validation ctransformer").texts == 6);
   CHECK(here.metrics("by-number") == here.metrics("one"));
+  here.write("other.csv", "warm tea,good\ncold tea,bad\n");
+  const Outcome other = here.run("classify",
+                                 "eval --from by-number --data other.csv --label-column 2 --text-column 1 "
+                                 "--no-header");
+  CHECK(line_of(other.out, "test ctransformer").texts == 2);
 
   // A folder a class, as aclImdb. Texts have many lines there, and one has none of the known words.
   for (const char* part : {"train", "test"}) {
@@ -127,7 +132,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
 
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   const std::string keep = GENERATE("start", "end");
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("classify", "-M 3 -e 10 --out run --keep " + keep);
   auto label = [&](const std::string& text) {
     const Outcome predicted = here.run("classify", "predict --from run '" + text + "'");
@@ -137,68 +142,8 @@ TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   CHECK(label("warm tea and cold grey day") != label(keep == "end" ? "warm tea and" : "cold grey day"));
 }
 
-TEST_CASE("a classifier's run leaves its numbers in metrics.csv", "[classify]") {
-  TextWorkplace here;
-  here.must_train("classify", "--out run --tb_dir board");
-  std::istringstream file(here.metrics("run"));
-  std::string row;
-  std::getline(file, row);
-  CHECK(row == "step,loss,learn_rate,gradient_norm,validation_loss,validation_accuracy");
-  for (int step = 1; step <= 14; ++step) {
-    REQUIRE(std::getline(file, row));
-    CHECK(row.starts_with(std::to_string(step) + ","));
-    CHECK(row.ends_with(",,") == (step != 7 && step != 14));
-  }
-  CHECK_FALSE(std::getline(file, row));
-  CHECK(fs::begin(fs::directory_iterator(here / "board")) != fs::directory_iterator());
-}
-
-TEST_CASE("classify: the same seed gives the same bits with any number of threads", "[classify]") {
-  TextWorkplace here;
-  const std::string options = GENERATE("--dropout 0.2 --accumulate 2", "--max-pool --mask-padding --optimizer adamw");
-  CAPTURE(options);
-  here.must_train("classify", options + " --threads 1 --out run");
-  for (const char* again : {"1", "2", "3"}) {
-    here.must_train("classify", options + " --out again --threads " + again);
-    CHECK(here.checkpoint("again") == here.checkpoint("run"));
-    CHECK(here.metrics("again") == here.metrics("run"));
-  }
-  here.must_train("classify", options + " --out other -r 2");
-  CHECK(here.metrics("other") != here.metrics("run"));
-}
-
-TEST_CASE("classify: a run in two parts is the run in one", "[classify]") {
-  TextWorkplace here;
-  const std::string options = "--dropout 0.2 --accumulate 2 --schedule constant ";
-  here.must_train("classify", options + "-e 2 --out whole");
-  here.must_train("classify", options + "-e 1 --out parts");
-  const Outcome second = here.run("classify", "train --resume --out parts -e 2");
-  INFO(second.err);
-  REQUIRE(second.status == 0);
-  CHECK_THAT(second.out, ContainsSubstring(", resumed after step 4\n"));
-  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
-  CHECK(here.metrics("parts") == here.metrics("whole"));
-}
-
-TEST_CASE("classify: an interrupted run goes on as if nothing had been", "[classify]") {
-  TextWorkplace here;
-  const std::string options = "-e 300 --dropout 0.1 --schedule cosine --out ";
-  here.must_train("classify", options + "whole");
-  const Outcome stopped = here.shell(
-      "'" REEL_BIN_DIR "/classify' train --data reviews -E 16 -H 2 -d 1 -M 8 -b 8 -l 1e-2 --lr-warmup 32 " + options +
-      "parts & until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
-      "do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
-  CHECK(stopped.status == 130);
-  CHECK_THAT(stopped.last_line_of_out(), ContainsSubstring("To go on: classify train --resume --out parts"));
-  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
-  CHECK(here.run("classify", "predict --from parts 'warm tea'").status == 0);
-  const Outcome resumed = here.must_train("classify", options + "parts --resume");
-  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
-  CHECK(here.metrics("parts") == here.metrics("whole"));
-}
-
 TEST_CASE("without data, reviews from a grammar are learnt, by a small model", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.run("classify", "train -e 1 -E 8 -d 1 -b 100 --out run");
   INFO(trained.err);
   REQUIRE(trained.status == 0);
@@ -221,20 +166,21 @@ TEST_CASE("without data, reviews from a grammar are learnt, by a small model", "
 }
 
 TEST_CASE("lines that are empty are no texts", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("classify", "--out run");
   const Outcome predicted = here.run("classify", "predict --from run < /dev/null");
   CHECK(predicted.status == 0);
   CHECK(predicted.out.empty());
-  here.write("lines.txt", "\nwarm tea\n \t\n\r\n<br />\nno line end");
+  here.write("lines.txt", "\nwarm tea\r\n \t\n\r\n<br />\nno line end");
   const Outcome lines = here.run("classify", "predict --from run <lines.txt");
   CHECK(lines.status == 0);
   CHECK(count_lines(lines.out) == 3);
+  CHECK_THAT(lines.out, ContainsSubstring("\twarm tea\n"));
   CHECK(lines.out.ends_with("\tno line end\n"));
 }
 
 TEST_CASE("classify's help says what there is", "[classify]") {
-  TextWorkplace here;
+  TinyTexts here;
   for (const char* verb : {"train", "eval", "predict"}) {
     const Outcome page = here.run("classify", std::string(verb) + " -h");
     CHECK(page.status == 0);

@@ -7,113 +7,98 @@
 #include "apps/common/checkpoint.h"
 #include "autograd/creation.h"
 #include "autograd/safetensors.h"
-#include "tests/apps/generate_program.h"
+#include "tests/apps/tiny_texts.h"
 
 using namespace reel::apps;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// Refused before anything is done: one line on stderr, nothing on stdout.
 void check_refused(const Outcome& outcome, int status, const std::string& reason) {
-  CHECK(outcome.status == status);
-  CHECK(outcome.out.empty());
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.starts_with("generate"));
-  CHECK_THAT(outcome.err, ContainsSubstring(reason));
-}
-
-void replace_note(Checkpoint& checkpoint, const std::string& key, const reel::Json& value) {
-  for (auto& [name, note] : checkpoint.notes) {
-    if (name == key) note = value;
-  }
-}
-
-/// Sets one of the options that the checkpoint keeps.
-void replace_option(Checkpoint& checkpoint, const std::string& key, const std::string& value) {
-  auto options = options_from(note(checkpoint, "options"));
-  for (auto& [name, kept] : options) {
-    if (name == key) kept = value;
-  }
-  replace_note(checkpoint, "options", to_json(options));
+  check_refused("generate", outcome, status, reason);
 }
 
 }  // namespace
 
 TEST_CASE("texts that cannot be learnt from are refused", "[generate]") {
-  Workplace here;
+  TinyTexts here;
   write_file(here / "empty.txt", "");
   write_file(here / "short.txt", "to be");
   write_file(here / "broken.txt", "one\ntwo \xC3( three\n");
   fs::create_directory(here / "folder");
-  check_refused(here.train("--out run --data missing.txt"), 1, "missing.txt: there is no such file");
-  check_refused(here.train("--out run --data empty.txt"), 1, "empty.txt: is empty");
-  check_refused(here.train("--out run --data folder"), 1, "folder: is a folder");
-  check_refused(here.train("--out run --data short.txt"), 1, "short.txt is too short");
-  check_refused(here.train("--out run --data broken.txt"), 1, "line 2");
-  check_refused(here.train("--out run -C 5000"), 1, "a context of 5000 needs one token more");
+  check_refused(here.train("generate", "--out run --data missing.txt"), 1, "missing.txt: there is no such file");
+  check_refused(here.train("generate", "--out run --data empty.txt"), 1, "empty.txt: is empty");
+  check_refused(here.train("generate", "--out run --data folder"), 1, "folder: is a folder");
+  check_refused(here.train("generate", "--out run --data short.txt"), 1, "short.txt is too short");
+  check_refused(here.train("generate", "--out run --data broken.txt"), 1, "line 2");
+  check_refused(here.train("generate", "--out run -C 5000"), 1, "a context of 5000 needs one token more");
   if (geteuid() != 0) {
     write_file(here / "secret.txt", "text");
     fs::permissions(here / "secret.txt", fs::perms::none);
-    check_refused(here.train("--out run --data secret.txt"), 1, "Permission denied");
+    check_refused(here.train("generate", "--out run --data secret.txt"), 1, "Permission denied");
   }
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
 TEST_CASE("every part of the text is looked at before training begins", "[generate]") {
-  Workplace here;
+  TinyTexts here;
   const std::string text = read_file(here / "text.txt").substr(0, 1000);
   write_file(here / "text.txt", text);
-  check_refused(here.train("--out run --split 0.999"), 1, "its validation part has 1 token;");
-  check_refused(here.train("--out run --split 0.997 --final"), 1, "its validation part has 1 token;");
-  check_refused(here.train("--out run --split 0.9999"), 1, "its validation part has 1 token;");
-  check_refused(here.train("--out run --model ngram --split 0.0001"), 1, "its training part has 0 tokens;");
+  check_refused(here.train("generate", "--out run --split 0.999"), 1, "its validation part has 1 token;");
+  check_refused(here.train("generate", "--out run --split 0.997 --final"), 1, "its validation part has 1 token;");
+  check_refused(here.train("generate", "--out run --split 0.9999"), 1, "its validation part has 1 token;");
+  check_refused(here.train("generate", "--out run --model ngram --split 0.0001"), 1, "its training part has 0 tokens;");
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
 TEST_CASE("wrong command lines are refused", "[generate]") {
-  Workplace here;
-  check_refused(here.generate(""), 2, "a verb is missing");
-  check_refused(here.generate("tarin"), 2, "did you mean train?");
-  check_refused(here.train("--bach-size 3"), 2, "did you mean --batch-size?");
-  check_refused(here.train("--model gpt"), 2, "--model: \"gpt\" is none of gtransformer, naive, conv, ngram");
-  check_refused(here.train("-b 0"), 2, "--batch-size: 0 is out of range; need from 1");
-  check_refused(here.train("-b many"), 2, "--batch-size: \"many\" is not a whole number");
-  check_refused(here.train("-l -1"), 2, "--learn-rate: -1 is out of range");
-  check_refused(here.train("-l nan"), 2, "--learn-rate: \"nan\" is not a number");
-  check_refused(here.train("--split 1"), 2, "--split: 1 is out of range");
-  check_refused(here.train("--dropout 1"), 2, "--dropout: 1 is out of range");
-  check_refused(here.train("--out"), 2, "the value DIR is missing");
-  check_refused(here.train("more"), 2, "unexpected argument \"more\"");
-  check_refused(here.train("--schedule cosine --lr-warmup 1000"), 2, "--lr-warmup: 1000 examples are 250 steps");
-  check_refused(here.train("--schedule cosine --min-lr 1"), 2, "--min-lr: 1 is more than the --learn-rate of 0.01");
-  check_refused(here.generate("sample --prompt ''"), 2, "--prompt is empty");
-  check_refused(here.generate("sample --top-p 0"), 2, "--top-p: 0 is out of range");
-  check_refused(here.generate("sample -t -1"), 2, "--temperature: -1 is out of range");
-  check_refused(here.generate("eval --from missing"), 1, "missing/checkpoint.safetensors: there is no such file");
-  check_refused(here.generate("sample --from missing"), 1, "missing/checkpoint.safetensors: there is no such file");
+  TinyTexts here;
+  check_refused(here.run("generate", ""), 2, "a verb is missing");
+  check_refused(here.run("generate", "tarin"), 2, "did you mean train?");
+  check_refused(here.train("generate", "--bach-size 3"), 2, "did you mean --batch-size?");
+  check_refused(here.train("generate", "--model gpt"), 2,
+                "--model: \"gpt\" is none of gtransformer, naive, conv, ngram");
+  check_refused(here.train("generate", "-b 0"), 2, "--batch-size: 0 is out of range; need from 1");
+  check_refused(here.train("generate", "-b many"), 2, "--batch-size: \"many\" is not a whole number");
+  check_refused(here.train("generate", "-l -1"), 2, "--learn-rate: -1 is out of range");
+  check_refused(here.train("generate", "-l nan"), 2, "--learn-rate: \"nan\" is not a number");
+  check_refused(here.train("generate", "--split 1"), 2, "--split: 1 is out of range");
+  check_refused(here.train("generate", "--dropout 1"), 2, "--dropout: 1 is out of range");
+  check_refused(here.train("generate", "--out"), 2, "the value DIR is missing");
+  check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
+  check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
+                "--lr-warmup: 1000 examples are 250 steps");
+  check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
+                "--min-lr: 1 is more than the --learn-rate of 0.01");
+  check_refused(here.run("generate", "sample --prompt ''"), 2, "--prompt is empty");
+  check_refused(here.run("generate", "sample --top-p 0"), 2, "--top-p: 0 is out of range");
+  check_refused(here.run("generate", "sample -t -1"), 2, "--temperature: -1 is out of range");
+  check_refused(here.run("generate", "eval --from missing"), 1,
+                "missing/checkpoint.safetensors: there is no such file");
+  check_refused(here.run("generate", "sample --from missing"), 1,
+                "missing/checkpoint.safetensors: there is no such file");
   CHECK_FALSE(fs::exists(here / "runs"));
 }
 
 TEST_CASE("what the model does not know is refused", "[generate]") {
-  Workplace here;
-  here.must_train("--out run");
-  check_refused(here.generate("sample --from run --prompt 'the éXt'"), 1, "'X' (U+0058)");
-  check_refused(here.generate("sample --from run --prompt 'the éXt'"), 1, "'é' (U+00E9)");
-  check_refused(here.generate("sample --from run --prompt \"$(printf '\\377')\""), 1, "--prompt: ");
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  check_refused(here.run("generate", "sample --from run --prompt 'the éXt'"), 1, "'X' (U+0058)");
+  check_refused(here.run("generate", "sample --from run --prompt 'the éXt'"), 1, "'é' (U+00E9)");
+  check_refused(here.run("generate", "sample --from run --prompt \"$(printf '\\377')\""), 1, "--prompt: ");
   write_file(here / "other.txt", std::string(100, 'Z'));
-  check_refused(here.generate("eval --from run --data other.txt"), 1, "other.txt: ");
-  check_refused(here.generate("eval --from run --final"), 2, "--final: run was trained without it");
+  check_refused(here.run("generate", "eval --from run --data other.txt"), 1, "other.txt: ");
+  check_refused(here.run("generate", "eval --from run --final"), 2, "--final: run was trained without it");
 }
 
 TEST_CASE("a damaged checkpoint is refused, wherever the damage is", "[generate]") {
-  Workplace here;
-  here.must_train("-N 2 --out run");
+  TinyTexts here;
+  here.must_train("generate", "-N 2 --out run");
   const fs::path file = here / "run/checkpoint.safetensors";
   const std::string whole = read_file(file);
   auto check_damaged = [&](const std::string& bytes) {
     write_file(file, bytes);
-    check_refused(here.generate("sample --from run -n 1"), 1, bytes.empty() ? "is empty" : "is no checkpoint");
+    check_refused(here.run("generate", "sample --from run -n 1"), 1, bytes.empty() ? "is empty" : "is no checkpoint");
   };
   for (std::size_t size : {0u, 1u, 7u, 8u, 9u, 100u, 1000u, 5000u}) check_damaged(whole.substr(0, size));
   check_damaged(whole.substr(0, whole.size() - 1));
@@ -127,23 +112,23 @@ TEST_CASE("a damaged checkpoint is refused, wherever the damage is", "[generate]
     bytes[place] = static_cast<char>(bytes[place] ^ (1 << generator.below(8)));
     check_damaged(bytes);
   }
-  check_refused(here.generate("eval --from run"), 1, "is no checkpoint");
-  check_refused(here.train("--resume --out run"), 1, "is no checkpoint");
+  check_refused(here.run("generate", "eval --from run"), 1, "is no checkpoint");
+  check_refused(here.train("generate", "--resume --out run"), 1, "is no checkpoint");
 
   write_file(file, reel::write_safetensors({{{"weight", reel::ones({2, 3})}}, {{"format", "pt"}}}));
-  check_refused(here.generate("eval --from run"), 1, "not what Reel's apps keep beside them");
+  check_refused(here.run("generate", "eval --from run"), 1, "not what Reel's apps keep beside them");
 }
 
 TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
-  Workplace here;
-  here.must_train("--out run");
+  TinyTexts here;
+  here.must_train("generate", "--out run");
   const fs::path file = here / "run/checkpoint.safetensors";
   const Checkpoint whole = load_checkpoint(file, "generate");
   auto check_misfit = [&](auto change, const std::string& reason) {
     Checkpoint checkpoint = whole;
     change(checkpoint);
     save_checkpoint(file, checkpoint);
-    check_refused(here.generate("eval --from run"), 1, reason);
+    check_refused(here.run("generate", "eval --from run"), 1, reason);
   };
   check_misfit([](Checkpoint& c) { replace_option(c, "model", "conv"); }, "the weights are of another model");
   check_misfit([](Checkpoint& c) { replace_option(c, "model", "ngram"); }, "of another model");
@@ -158,47 +143,21 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
                "no entry \"vocabulary\"");
 }
 
-TEST_CASE("a run is resumed as it was begun, or not at all", "[generate]") {
-  Workplace here;
-  here.must_train("--out run");
-  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
-  check_refused(here.train("--resume --out none"), 1, "none/checkpoint.safetensors: there is no such file");
-  CHECK_FALSE(fs::exists(here / "none"));
-  check_refused(here.train("--resume --out run"), 2, "the run has its 20 steps; give more with --num-batches");
-  check_refused(here.train("--resume --out run -N 40 -C 8"), 2, "--context cannot change within a run");
-  check_refused(here.train("--resume --out run -N 40 --model conv"), 2, "--model cannot change within a run");
-  check_refused(here.train("--resume --out run -N 40 -r 2"), 2, "--random-seed cannot change within a run");
-  check_refused(here.train("--resume --out run -N 40 --optimizer sgd"), 1, "it is of another optimizer");
-  check_refused(here.train("--resume --out run -N 40 --data missing.txt"), 1, "missing.txt: there is no such file");
-  CHECK(here.checkpoint("run") == kept);
-  CHECK(here.metrics("run") == metrics);
-  here.must_train("--model ngram --out counted");
-  check_refused(here.train("--resume --model ngram --out counted -N 40"), 2, "a model that counts is done");
-}
-
-TEST_CASE("output that cannot be written is an error", "[generate]") {
-  Workplace here;
-  check_refused(here.train("--out text.txt"), 1, "cannot make the folder text.txt");
-  check_refused(here.train("--out text.txt/run"), 1, "cannot make the folder text.txt/run");
-  check_refused(here.train("--out /proc/run"), 1, "cannot make the folder /proc/run");
-  here.must_train("--out run");
-  const std::string kept = here.checkpoint("run");
-  check_refused(here.generate("eval --from run >/dev/full"), 1, "cannot write to standard output: No space left");
-  check_refused(here.generate("sample --from run -n 3 >/dev/full"), 1,
-                "cannot write to standard output: No space left");
-  check_refused(here.train("--resume --out run -N 40 >/dev/full"), 1, "cannot write to standard output: No space left");
-  CHECK(here.train("--out run --tb_dir text.txt").last_line_of_err() ==
-        "generate train: cannot make the folder text.txt: Not a directory");
-  CHECK(here.checkpoint("run") == kept);
+TEST_CASE("what a run was begun with cannot change", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  check_refused(here.train("generate", "--resume --out run -N 40 -C 8"), 2, "--context cannot change within a run");
+  check_refused(here.train("generate", "--resume --out run -N 40 --data missing.txt"), 1,
+                "missing.txt: there is no such file");
 }
 
 TEST_CASE("a disk that is full loses nothing", "[generate]") {
-  Workplace here;
-  here.must_train("-N 20 --out run");
+  TinyTexts here;
+  here.must_train("generate", "-N 20 --out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
   // No file may be longer than this many blocks of 512 bytes: less than a checkpoint needs, more than all else.
   const Outcome full = here.shell(
-      "trap '' XFSZ; ulimit -f 16; $generate train --data text.txt -N 20 -b 4 -C 16 -E 32 "
+      "trap '' XFSZ; ulimit -f 16; \"$bin/generate\" train --data text.txt -N 20 -b 4 -C 16 -E 32 "
       "-H 2 -d 1 --sample-length 0 --out run");
   CHECK(full.status == 1);
   CHECK(full.last_line_of_err() == "generate train: cannot write run/checkpoint.safetensors: File too large");
@@ -209,23 +168,23 @@ TEST_CASE("a disk that is full loses nothing", "[generate]") {
     CHECK((name == "checkpoint.safetensors" || name == "metrics.csv" || name == "report.html" ||
            name.starts_with("events.out.tfevents.")));
   }
-  CHECK(here.generate("eval --from run").status == 0);
+  CHECK(here.run("generate", "eval --from run").status == 0);
 }
 
 TEST_CASE("training that diverges says so and keeps the last checkpoint", "[generate]") {
-  Workplace here;
+  TinyTexts here;
   const std::string model = GENERATE("gtransformer", "naive", "conv");
-  here.must_train("--out run --model " + model);
-  const Outcome diverged = here.train("--lr-warmup 0 -l 1e30 --out run --model " + model);
+  here.must_train("generate", "--out run --model " + model);
+  const Outcome diverged = here.train("generate", "--lr-warmup 0 -l 1e30 --out run --model " + model);
   CHECK(diverged.status == 1);
   CHECK_THAT(diverged.last_line_of_err(),
              ContainsSubstring("training diverged: after step ") && ContainsSubstring("Try a lower --learn-rate"));
-  CHECK(here.generate("eval --from run").status == 0);
+  CHECK(here.run("generate", "eval --from run").status == 0);
 
   // Also where the one step that spoils the weights is the last: they are not numbers, or such that the loss is none.
   const std::string kept = here.checkpoint("run");
   auto check_spoilt = [&](const std::string& rate) {
-    const Outcome spoilt = here.train("-N 1 --lr-warmup 0 --out run -l " + rate + " --model " + model);
+    const Outcome spoilt = here.train("generate", "-N 1 --lr-warmup 0 --out run -l " + rate + " --model " + model);
     CHECK(spoilt.status == 1);
     CHECK_THAT(spoilt.last_line_of_err(), ContainsSubstring("training diverged: after step 1 "));
   };
@@ -236,12 +195,12 @@ TEST_CASE("training that diverges says so and keeps the last checkpoint", "[gene
 }
 
 TEST_CASE("a model too large for this machine is an error", "[generate]") {
-  Workplace here;
+  TinyTexts here;
   const std::string limit = sanitized ? "" : "ulimit -v 1000000; ";
   for (const char* options : {"-E 65536 -H 1024", "-E 1024 -H 64 -d 1024", "-b 1048576 -C 1000 -E 8 -d 1"}) {
     CAPTURE(options);
-    const Outcome outcome =
-        here.shell(limit + "$generate train --data text.txt --sample-length 0 --threads 1 --out run " + options);
+    const Outcome outcome = here.shell(
+        limit + "\"$bin/generate\" train --data text.txt --sample-length 0 --threads 1 --out run " + options);
     CHECK(outcome.status == 1);
     CHECK(outcome.last_line_of_err().starts_with("generate train: out of memory"));
     if (sanitized) break;  // the others need the limit, which a sanitizer does not live with

@@ -70,6 +70,20 @@ TEST_CASE("labels show white space and cut long tokens", "[heat_map]") {
   CHECK_THAT(html, ContainsSubstring("<title>Donaudampfschifffahrt</title>Donaudampfs…</text>"));
 }
 
+TEST_CASE("cells are large where there are few, and never lower than the labels of all tokens", "[heat_map]") {
+  auto cell = [](std::size_t count) {
+    const std::string html = heat_map(Tokens(count, "word"), Tokens(count, "word"), std::vector<double>(count * count));
+    CHECK(count_of(">word</text>", html) == (count <= 64 ? 2 * static_cast<int>(count) : 2 * 50));
+    return std::stod(html.substr(html.find(")scale(") + 7));
+  };
+  CHECK(cell(5) == 16);
+  CHECK(cell(25) == 16);
+  CHECK(cell(36) == Approx(400.0 / 36).margin(1e-3));
+  CHECK(cell(40) == 11);
+  CHECK(cell(64) == 11);
+  CHECK(cell(100) == Approx(7.04));
+}
+
 TEST_CASE("among many tokens, some are written", "[heat_map]") {
   for (const std::size_t count : {64U, 65U, 256U, 700U}) {
     const Tokens tokens(count, "t");

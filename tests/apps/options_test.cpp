@@ -285,6 +285,35 @@ Files:
 )");
 }
 
+TEST_CASE("the help page of a program without options", "[options]") {
+  Options options;
+  CHECK(options.help("tour", "The tutorials' steps.", 80) == R"(usage: tour [options]
+
+The tutorials' steps.
+
+  -h, --help  show this page
+)");
+  std::vector<std::string> steps;
+  options.add_arguments(&steps, "STEP", "which to show");
+  CHECK(options.help("tour", "The tutorials' steps.", 80) == R"(usage: tour [options] [STEP ...]
+
+The tutorials' steps.
+
+  STEP        which to show
+
+  -h, --help  show this page
+)");
+  bool all = false;
+  options.add_flag(&all, "all", 'a', "show all");
+  CHECK_THAT(options.help("tour", "The tutorials' steps.", 80), ContainsSubstring(R"(
+  STEP        which to show
+
+  -a, --all   show all
+
+  -h, --help  show this page
+)"));
+}
+
 TEST_CASE("the help page keeps to its width", "[options]") {
   Example example;
   for (int width : {60, 80, 100}) {

@@ -9,6 +9,8 @@
 #include "autograd/creation.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
+#include "nn/recurrent_translator.h"
+#include "nn/transformer.h"
 #include "tests/catch.h"
 
 using namespace reel;
@@ -86,6 +88,31 @@ void search_all(const MadeUp& model, const Ids& source, double alpha, std::size_
   }
 }
 
+/// The same model, but with the whole target decoded for every token.
+class WithoutCache : public nn::Translator {
+ public:
+  explicit WithoutCache(const nn::Translator& model) : model_(model) {}
+  Tensor encode(const Ids& source) const override { return model_.encode(source); }
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override {
+    return model_.decode(memory, source, target);
+  }
+
+ private:
+  const nn::Translator& model_;
+};
+
+/// Greedy search, as it is said in one sentence: the most probable token after all so far, until that is the end.
+Tokens most_probable(const nn::Translator& model, const Ids& source, const SearchLimits& limits) {
+  Tokens tokens{limits.start};
+  while (std::ssize(tokens) <= limits.longest) {
+    const Tensor logits = model(source, Ids({1, std::ssize(tokens)}, tokens)).select(0, 0).select(0, -1);
+    const Ids next = argmax(logits, 0);
+    if (next.values()[0] == limits.end) break;
+    tokens.push_back(next.values()[0]);
+  }
+  return {tokens.begin() + 1, tokens.end()};
+}
+
 const Ids a_source({1, 2}, {4, 1});
 
 }  // namespace
@@ -126,6 +153,52 @@ TEST_CASE("greedy search takes each step's most probable token, in every row of 
     const Ids alone({1, 2}, {sources.data()[2 * row], sources.data()[2 * row + 1]});
     CHECK(greedy_search(model, alone, limits) == std::vector<Tokens>{together[static_cast<std::size_t>(row)]});
   }
+}
+
+TEST_CASE("models that keep what they computed find what they find without", "[search]") {
+  constexpr int64_t sources = 12, S = 5, words = 12;
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 15};
+  Generator generator(3);
+  Ids source = Ids::zeros({sources, S});
+  for (std::int32_t& token : source.values()) token = static_cast<std::int32_t>(generator.below(words));
+  std::size_t ended = 0, found = 0;
+  for (DType dtype : {DType::f32, DType::f64}) {
+    manual_seed(6);
+    nn::Transformer::Config published{.source_vocabulary = words,
+                                      .target_vocabulary = words,
+                                      .length = 16,
+                                      .width = 16,
+                                      .heads = 4,
+                                      .hidden = 32,
+                                      .depth = 2,
+                                      .dtype = dtype};
+    nn::Transformer::Config pre = published;
+    pre.positions = nn::Transformer::Positions::learned;
+    pre.norm = nn::Norm::pre;
+    std::vector<std::unique_ptr<nn::Translator>> models;
+    models.push_back(std::make_unique<nn::Transformer>(published));
+    models.push_back(std::make_unique<nn::Transformer>(pre));
+    models.push_back(std::make_unique<nn::RecurrentTranslator>(nn::RecurrentTranslator::Config{
+        .source_vocabulary = words, .target_vocabulary = words, .width = 16, .dtype = dtype}));
+    for (const auto& model : models) {
+      model->eval();
+      WithoutCache plain(*model);
+      const std::vector<Tokens> together = greedy_search(*model, source, limits);
+      CHECK(greedy_search(plain, source, limits) == together);
+      for (int64_t row = 0; row < sources; ++row) {
+        const Ids one({1, S}, {source.data() + row * S, source.data() + (row + 1) * S});
+        const Tokens& greedy = together[static_cast<std::size_t>(row)];
+        CHECK(most_probable(*model, one, limits) == greedy);
+        ended += greedy.size() < 15;
+        ++found;
+        for (int64_t width : {1, 2, 5}) {
+          CHECK(beam_search(*model, one, width, 0.6, limits) == beam_search(plain, one, width, 0.6, limits));
+        }
+      }
+    }
+  }
+  CHECK(ended > 0);
+  CHECK(ended < found);
 }
 
 TEST_CASE("a translation may be empty, and stops where it gets too long", "[search]") {

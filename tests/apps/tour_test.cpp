@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "apps/common/terminal.h"
-#include "tests/apps/generate_program.h"
+#include "tests/apps/program.h"
 
 namespace {
 
 const std::vector<std::string> names{"basic",     "queries", "scaling", "heads",   "masks",
                                      "positions", "views",   "block",   "backward"};
 
-Outcome tour(const std::string& arguments) { return Workplace().shell(REEL_BIN_DIR "/tour " + arguments); }
+Outcome tour(const std::string& arguments) { return Workplace().run("tour", arguments); }
 
 std::string show(const std::string& steps) {
   const Outcome outcome = tour(steps);

@@ -1,6 +1,6 @@
 // The program translate where something is wrong: one line that says what, a status that is not 0, and nothing lost.
 
-#include "tests/apps/text_programs.h"
+#include "tests/apps/tiny_texts.h"
 
 using namespace reel::apps;
 namespace fs = std::filesystem;
@@ -14,7 +14,7 @@ void check_refused(const Outcome& outcome, int status, const std::string& reason
 }  // namespace
 
 TEST_CASE("pairs that cannot be learnt from are refused", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   auto refused = [&](const std::string& file, const std::string& text, const std::string& reason) {
     const std::string kept = read_file(here / file);
     here.write(file, text);
@@ -31,13 +31,13 @@ TEST_CASE("pairs that cannot be learnt from are refused", "[translate]") {
 }
 
 TEST_CASE("translate: folders of another layout are refused", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   auto refused = [&](const std::string& data, const std::string& reason) {
     check_refused(here.train("translate", "--out run --data " + data), 1, reason);
   };
   refused("missing", "missing: there is no such folder");
   refused("pairs/train.de", "pairs/train.de: there is no such folder");
-  refused("reviews", "reviews: there is no train.de; need train, val and test*");
+  refused("reviews", "reviews: there is no train.de; parts are train, val and test*");
   refused("pairs --target fr", "pairs: there is no train.fr;");
   fs::remove(here / "pairs/test_b.en");
   refused("pairs", "pairs: there is no test_b.en;");
@@ -46,8 +46,16 @@ TEST_CASE("translate: folders of another layout are refused", "[translate]") {
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
+TEST_CASE("translate: a folder without tests cannot be scored", "[translate]") {
+  TinyTexts here;
+  here.must_train("translate", "--out run");
+  check_refused(here.run("translate", "eval --from run --data reviews"), 1, "reviews: there is no file test*.de");
+  fs::remove(here / "pairs/test_b.en");
+  check_refused(here.run("translate", "eval --from run"), 1, "pairs: there is no test_b.en;");
+}
+
 TEST_CASE("translate: wrong command lines are refused", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   check_refused(here.run("translate", ""), 2, "a verb is missing");
   check_refused(here.run("translate", "sample"), 2, "there is no verb \"sample\"");
   check_refused(here.train("translate", "-H 3"), 2, "--heads: 3 cannot share out the --embedding of 16");
@@ -62,7 +70,7 @@ TEST_CASE("translate: wrong command lines are refused", "[translate]") {
 }
 
 TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
   for (const char* option : {"-E 8", "-H 4", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--tie", "--source en"}) {
@@ -79,7 +87,7 @@ TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[transl
 }
 
 TEST_CASE("sentences that are not UTF-8 or empty are not translated", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", "--out run");
   here.write("lines.txt", "eins\nzwei \xC3\nnever read\n");
   const Outcome lines = here.run("translate", "predict --from run <lines.txt");
@@ -91,7 +99,7 @@ TEST_CASE("sentences that are not UTF-8 or empty are not translated", "[translat
 }
 
 TEST_CASE("translate: a checkpoint that does not fit is refused", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", "--out run");
   const fs::path file = here / "run/checkpoint.safetensors";
   const Checkpoint whole = load_checkpoint(file, "translate");
@@ -114,19 +122,4 @@ TEST_CASE("translate: a checkpoint that does not fit is refused", "[translate]")
   here.must_train("classify", "--out run");
   check_refused(here.run("translate", "predict --from run eins"), 1, "it was written by classify, not by translate");
   check_refused(here.run("translate", "train --resume --out run"), 1, "it was written by classify, not by translate");
-}
-
-TEST_CASE("translate: output that cannot be written is an error", "[translate]") {
-  TextWorkplace here;
-  here.write("file", "");
-  check_refused(here.train("translate", "--out file"), 1, "cannot make the folder file");
-  here.must_train("translate", "--out run");
-  const std::string kept = here.checkpoint("run");
-  CHECK(here.train("translate", "--out run >/dev/full").status == 1);
-  CHECK(here.checkpoint("run") == kept);
-  check_refused(here.run("translate", "predict --from run eins >/dev/full"), 1, "cannot write to standard output");
-  const Outcome diverged = here.train("translate", "--out run --lr-warmup 0 -l 1e30");
-  CHECK(diverged.status == 1);
-  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged"));
-  CHECK(read_file(here / "run/previous.safetensors") == kept);
 }

@@ -4,7 +4,7 @@
 #include <regex>
 #include <sstream>
 
-#include "tests/apps/text_programs.h"
+#include "tests/apps/tiny_texts.h"
 
 using namespace reel::apps;
 
@@ -30,7 +30,7 @@ std::size_t words_and_ends(const std::string& text) {
 TEST_CASE("every translator trains, is scored and translates", "[translate]") {
   const std::string options = GENERATE("", "--positions learned --norm pre --tie --label-smoothing 0.1", "--model rnn");
   CAPTURE(options);
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.must_train("translate", options + well_trained + "--out run");
   CHECK_THAT(trained.out, ContainsSubstring("pairs: 60 pairs to train on, 12 to validate, vocabularies of 9 and 9"));
   CHECK(trained.last_line_of_out() == "saved run/checkpoint.safetensors");
@@ -56,6 +56,9 @@ TEST_CASE("every translator trains, is scored and translates", "[translate]") {
   CHECK(std::stod(parts[7]) > 0.6);
   CHECK(here.run("translate", "eval --from run --data pairs --threads 1").out == scored.out);
   CHECK_THAT(here.run("translate", "eval --from run --beam 3").out, ContainsSubstring("lower case; beam 3)"));
+  // The test parts are all it takes.
+  REQUIRE(here.shell("mkdir tests && cp pairs/test_b.* tests").status == 0);
+  CHECK(here.run("translate", "eval --from run --data tests").out == scored.out.substr(scored.out.find("test_b")));
 
   // Each sentence by itself is what it was among the others.
   const Outcome translated = here.run("translate", "predict --from run --beam 1 <pairs/test_a.de");
@@ -78,26 +81,26 @@ TEST_CASE("every translator trains, is scored and translates", "[translate]") {
 }
 
 TEST_CASE("--final scores the test parts in the end", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.must_train("translate", "--final --out run");
   CHECK_THAT(trained.out, ContainsSubstring("\n" + here.run("translate", "eval --from run").out));
 }
 
 TEST_CASE("languages go by the files' endings", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", well_trained + "--source en --target de --out run");
   CHECK(here.run("translate", "predict --from run one").out == "eins\n");
 }
 
 TEST_CASE("a sentence that is too long is cut", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", "-M 2 --out run");
   CHECK(here.run("translate", "predict --from run 'eins zwei drei vier'").out ==
         here.run("translate", "predict --from run 'eins zwei'").out);
 }
 
 TEST_CASE("a line that is empty stays one", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   here.must_train("translate", well_trained + "--out run");
   here.write("lines.txt", "eins\n\nzwei\r\n \n?! unbekannt\ndrei");
   const Outcome translated = here.run("translate", "predict --from run <lines.txt");
@@ -108,73 +111,8 @@ TEST_CASE("a line that is empty stays one", "[translate]") {
   CHECK(here.run("translate", "predict --from run </dev/null").out.empty());
 }
 
-TEST_CASE("a translator's run leaves its numbers in metrics.csv", "[translate]") {
-  TextWorkplace here;
-  here.must_train("translate", "--out run");
-  std::istringstream file(here.metrics("run"));
-  std::string row;
-  std::getline(file, row);
-  CHECK(row == "step,loss,learn_rate,gradient_norm,validation_loss,validation_accuracy");
-  for (int step = 1; step <= 16; ++step) {  // 60 pairs are 8 batches of 8
-    REQUIRE(std::getline(file, row));
-    CHECK(row.starts_with(std::to_string(step) + ","));
-    CHECK(row.ends_with(",,") == (step != 8 && step != 16));
-  }
-  CHECK_FALSE(std::getline(file, row));
-}
-
-TEST_CASE("translate: the same seed gives the same bits with any number of threads", "[translate]") {
-  TextWorkplace here;
-  const std::string options = GENERATE("--dropout 0.2 --accumulate 2", "--positions learned --label-smoothing 0.1",
-                                       "--model rnn --dropout 0.2");
-  CAPTURE(options);
-  here.must_train("translate", options + " --threads 1 --out run");
-  for (const char* again : {"1", "2", "3"}) {
-    here.must_train("translate", options + " --out again --threads " + again);
-    CHECK(here.checkpoint("again") == here.checkpoint("run"));
-    CHECK(here.metrics("again") == here.metrics("run"));
-  }
-  here.must_train("translate", options + " --out other -r 2");
-  CHECK(here.metrics("other") != here.metrics("run"));
-}
-
-TEST_CASE("translate: a run in two parts is the run in one", "[translate]") {
-  TextWorkplace here;
-  const std::string options =
-      GENERATE("--accumulate 2 ", "--label-smoothing 0.1 ", "--model rnn ") + std::string("--dropout 0.2 ");
-  CAPTURE(options);
-  here.must_train("translate", options + "-e 2 --out whole");
-  here.must_train("translate", options + "-e 1 --out parts");
-  const Outcome second = here.run("translate", "train --resume --out parts -e 2");
-  INFO(second.err);
-  REQUIRE(second.status == 0);
-  CHECK_THAT(second.out, ContainsSubstring(", resumed after step "));
-  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
-  CHECK(here.metrics("parts") == here.metrics("whole"));
-}
-
-TEST_CASE("translate: an interrupted run goes on as if nothing had been", "[translate]") {
-  TextWorkplace here;
-  const std::string options = "-e 200 --dropout 0.1 --schedule cosine --out ";
-  here.must_train("translate", options + "whole");
-  const Outcome stopped =
-      here.shell("'" REEL_BIN_DIR
-                 "/translate' train --data pairs --hidden 16 --min-count 1 -E 16 -H 2 -d 1 -M 8 -b 8 -l 1e-2 "
-                 "--lr-warmup 32 " +
-                 options +
-                 "parts & until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
-                 "do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
-  CHECK(stopped.status == 130);
-  CHECK_THAT(stopped.last_line_of_out(), ContainsSubstring("To go on: translate train --resume --out parts"));
-  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
-  CHECK(here.run("translate", "predict --from parts eins").status == 0);
-  here.must_train("translate", options + "parts --resume");
-  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
-  CHECK(here.metrics("parts") == here.metrics("whole"));
-}
-
 TEST_CASE("without data, sentences from a grammar are learnt, by a small model", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   const Outcome trained = here.run("translate", "train -e 1 -E 8 -d 1 --hidden 8 -b 200 -M 25 --out run");
   INFO(trained.err);
   REQUIRE(trained.status == 0);
@@ -191,7 +129,7 @@ TEST_CASE("without data, sentences from a grammar are learnt, by a small model",
 }
 
 TEST_CASE("translate's help says what there is", "[translate]") {
-  TextWorkplace here;
+  TinyTexts here;
   for (const char* verb : {"train", "eval", "predict"}) {
     const Outcome page = here.run("translate", std::string(verb) + " -h");
     CHECK(page.status == 0);

@@ -7,7 +7,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
-#include "nn/conv_model.h"
+#include "nn/gtransformer.h"
 #include "tests/catch.h"
 
 using namespace reel;
@@ -61,6 +61,21 @@ class Counting : public nn::LanguageModel {
   int64_t vocabulary = 256;
   mutable int64_t longest = 0;
 };
+
+/// What write_tokens should write, the slow way: the model is run over the whole window for every token.
+std::vector<std::int32_t> written_by_hand(const nn::LanguageModel& model, std::vector<std::int32_t> tokens,
+                                          std::size_t length, const Choice& choice) {
+  Generator generator(7);
+  const std::size_t prompt = tokens.size(), context = static_cast<std::size_t>(model.context());
+  std::size_t start = 0;
+  while (tokens.size() < prompt + length) {
+    while (tokens.size() - start > context) start += context / 2;
+    const auto window = std::span(tokens).subspan(start);
+    const Tensor log_probs = model(Ids({1, std::ssize(window)}, {window.begin(), window.end()}));
+    tokens.push_back(draw(log_probs.select(0, 0).select(0, -1).to_vector(), choice, generator));
+  }
+  return {tokens.begin() + static_cast<std::ptrdiff_t>(prompt), tokens.end()};
+}
 
 std::string printed(const data::Tokenizer& tokenizer, std::int32_t from, std::int64_t length) {
   Counting model;
@@ -141,6 +156,26 @@ TEST_CASE("a model goes on from the prompt, in the window that it can look back 
   write_tokens(model, {10}, 0, {}, generator, note);
   CHECK(written.size() == 3);
   CHECK_THROWS_WITH(write_tokens(model, {}, 5, {}, generator, note), ContainsSubstring("the prompt is empty"));
+}
+
+TEST_CASE("the same seed writes the same with and without a cache, beyond the context too", "[write]") {
+  manual_seed(5);
+  nn::GTransformer model({.vocabulary = 30, .context = 16, .embedding = 16, .heads = 2, .depth = 3, .dropout = 0.5});
+  std::vector<std::int32_t> long_prompt(23);
+  std::iota(long_prompt.begin(), long_prompt.end(), 0);
+  for (const std::vector<std::int32_t>& prompt : {{3}, {1, 2, 3, 4, 5}, long_prompt}) {
+    for (const Choice& choice : {Choice{}, Choice{.temperature = 0}, Choice{.temperature = 2, .top_k = 9}}) {
+      Generator generator(7);
+      std::vector<std::int32_t> written;
+      write_tokens(model, prompt, 60, choice, generator, [&](std::int32_t token) {
+        written.push_back(token);
+        return true;
+      });
+      model.eval();
+      CHECK(written == written_by_hand(model, prompt, 60, choice));
+      model.train();
+    }
+  }
 }
 
 TEST_CASE("text is printed in whole characters", "[write]") {

@@ -32,6 +32,20 @@ TEST_CASE("a folder of parallel files is read part by part, either way") {
   CHECK(read_parallel_folder(folder.path(), "en", "de").train.targets == data.train.sources);
 }
 
+TEST_CASE("the test parts are read by themselves, too") {
+  TemporaryFolder folder;
+  write_parts(folder);
+  for (std::string other : {"train.de", "train.en", "val.de", "val.en"}) std::filesystem::remove(folder / other);
+  const auto tests = read_parallel_tests(folder.path(), "de", "en");
+  REQUIRE(tests.size() == 2);
+  CHECK(tests.at("test_2016").sources == Strings{"test_2016 eins", "test_2016 zwei"});
+  CHECK(read_parallel_tests(folder.path(), "en", "de").at("test_2017").targets ==
+        Strings{"test_2017 eins", "test_2017 zwei"});
+  CHECK_THROWS_WITH(read_parallel_tests(folder.path(), "de", "nl"), ContainsSubstring("there is no test_2016.nl"));
+  CHECK_THROWS_WITH(read_parallel_tests(folder.path(), "cs", "nl"), ContainsSubstring("there is no file test*.cs"));
+  CHECK_THROWS_WITH(read_parallel_tests(folder / "none", "de", "en"), ContainsSubstring("there is no such folder"));
+}
+
 TEST_CASE("lines end at line ends alone") {
   TemporaryFolder folder;
   auto source = folder.write("a.de",
@@ -73,7 +87,7 @@ TEST_CASE("a folder that lacks a part is refused, with what is needed") {
   write_parts(folder);
   auto refused = [&](const std::string& missing) {
     CHECK_THROWS_WITH(read_parallel_folder(folder.path(), "de", "en"),
-                      ContainsSubstring("there is no " + missing + "; need train, val and test*") &&
+                      ContainsSubstring("there is no " + missing + "; parts are train, val and test*") &&
                           ContainsSubstring(".de and .en"));
   };
   CHECK_THROWS_WITH(read_parallel_folder(folder.path(), "de", "fr"), ContainsSubstring("there is no train.fr"));

@@ -200,6 +200,23 @@ TEST_CASE("attention: under a causal mask the future changes no bit") {
   CHECK(same_bits(y.select(0, 1), z.select(0, 1)));
 }
 
+TEST_CASE("attention: to what was kept of the past is attention to all of it") {
+  manual_seed(48);
+  const WideAttention wide(6, 2, DType::f64);
+  const Tensor x = normal({2, 7, 6}, 31);
+  for (const Mask& mask : {Mask::causal(), Mask::first()}) {
+    const Tensor all = wide(x, mask);
+    for (const std::vector<int64_t>& ends : {std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7}, {4, 7}, {3, 4, 7}, {7}}) {
+      KeyValueCache past;
+      for (int64_t end : ends) {
+        const int64_t start = past.length();
+        CHECK(close(wide(x.slice(1, start, end), mask, &past), all.slice(1, start, end)));
+        CHECK(past.length() == end);
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: gradients of the modules' parameters") {
   manual_seed(15);
   const Tensor x = normal({2, 3, 2}, 21);
@@ -212,4 +229,19 @@ TEST_CASE("attention: gradients of the modules' parameters") {
 
 TEST_CASE("attention: there is no attention without heads") {
   CHECK_THROWS_WITH(WideAttention(4, 0), ContainsSubstring("WideAttention: 0 heads; need at least 1"));
+}
+
+TEST_CASE("attention: joined maps of a wide layer are the maps one after another") {
+  manual_seed(31);
+  WideAttention attention(4, 3, DType::f64);
+  const Tensor x = normal({2, 9, 4}, 1);  // 18 tokens of width 4: joined
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
+    auto by_head = [](const Tensor& all) { return all.view({2, 9, 3, 4}).transpose(1, 2); };
+    const Tensor apart = dot_product_attention(by_head(attention.toqueries(x)), by_head(attention.tokeys(x)),
+                                               by_head(attention.tovalues(x)), mask);
+    CHECK(close(attention(x, mask), attention.unifyheads(apart.transpose(1, 2).reshape({2, 9, 12})), 1e-12));
+  }
+  // One text of four tokens is not worth joining.
+  const Tensor few = x.slice(0, 0, 1).slice(1, 0, 4);
+  CHECK(close(attention(few, Mask::causal()), attention(x, Mask::causal()).slice(0, 0, 1).slice(1, 0, 4), 1e-12));
 }

@@ -246,3 +246,11 @@ TEST_CASE("classifiers: refuse what they cannot read") {
   CHECK_THROWS_AS(model(Ids({1, 2}, {0, -1})), Error);
   CHECK_THROWS_AS(pool(Pooling::mean, normal({2, 3, 4}, 3), Ids::zeros({2, 4})), Error);
 }
+
+TEST_CASE("classifier: embeddings start with the deviation that is asked for") {
+  manual_seed(140);
+  const CTransformer model({.vocabulary = 300, .length = 20, .embedding = 16, .embedding_deviation = 0.05, .depth = 1});
+  for (const Embedding& table : {model.token_embedding, model.pos_embedding}) {
+    CHECK(std::sqrt(var(table.weight.reshape({-1}), {0}).item()) == Approx(0.05).epsilon(0.1));
+  }
+}

@@ -1,5 +1,6 @@
 #include "nn/gtransformer.h"
 
+#include "nn/rows.h"
 #include "tests/nn/parameters.h"
 
 using namespace reel;
@@ -31,6 +32,56 @@ TEST_CASE("gtransformer: token and position embeddings lie next to each other") 
   const Values expected = log_softmax(last, 0).to_vector();
   const Values got = model(Ids({1, 2}, {6, 3})).select(0, 0).select(0, 1).to_vector();
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-12));
+}
+
+TEST_CASE("gtransformer: goes on from what it has kept of earlier tokens") {
+  manual_seed(46);
+  const Ids tokens = random_ids({3, 12}, 7, 3);
+  auto columns = [&](int64_t begin, int64_t end) {
+    Ids part = Ids::zeros({3, 0});
+    for (int64_t t = begin; t < end; ++t) {
+      part = append_column(part, Ids({3}, {tokens.data()[t], tokens.data()[12 + t], tokens.data()[24 + t]}));
+    }
+    return part;
+  };
+  for (DType dtype : {DType::f32, DType::f64}) {
+    for (Norm norm : {Norm::post, Norm::pre}) {
+      for (int64_t depth : {0, 1, 3}) {
+        CAPTURE(dtype, depth);
+        const GTransformer model({.vocabulary = 7,
+                                  .context = 12,
+                                  .embedding = 8,
+                                  .heads = 2,
+                                  .depth = depth,
+                                  .norm = norm,
+                                  .activation = Activation::gelu,
+                                  .dtype = dtype});
+        const Tensor whole = model(tokens);
+        for (int64_t piece : {1, 3, 4, 12}) {
+          GTransformer::Past past;
+          for (int64_t end = piece; end <= 12; end += piece) {
+            const Tensor next = model.next(columns(end - piece, end), past);
+            CHECK(past.length == end);
+            CHECK(close(next, whole.select(1, end - 1), dtype == DType::f32 ? 1e-5 : 1e-12));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("gtransformer: keeps nothing beyond its context, or for a tape") {
+  manual_seed(47);
+  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 2});
+  GTransformer::Past past;
+  {
+    Tape tape;
+    CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 4), past), ContainsSubstring("a tape is recording"));
+  }
+  model.next(random_ids({1, 3}, 7, 4), past);
+  CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 5), past),
+                    ContainsSubstring("6 tokens are more than the context of 5"));
+  CHECK(past.length == 3);
 }
 
 TEST_CASE("gtransformer: gradients of every parameter") {

@@ -87,6 +87,41 @@ TEST_CASE("language models: neither the future nor another text changes a bit") 
   }
 }
 
+TEST_CASE("language models: a reader says what the model says of its window, at every length") {
+  manual_seed(36);
+  constexpr int64_t context = 6, half = 3, length = 25;
+  const Ids text = random_ids({length}, 7, 7);
+  for (const auto& [name, model] : all_models({7, context, 8})) {
+    INFO(name);
+    for (int64_t piece : {1, 2, 5, 8}) {
+      const std::unique_ptr<Reader> reader = model->reader();
+      int64_t start = 0;
+      for (int64_t end = piece; end <= length; end += piece) {
+        while (end - start > context) start += half;
+        const Ids window({1, end - start}, {text.data() + start, text.data() + end});
+        const Tensor next = reader->read({text.data() + end - piece, text.data() + end});
+        CHECK(close(next, (*model)(window).select(0, 0).select(0, -1), 1e-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("language models: reading on and on takes no more memory") {
+  manual_seed(37);
+  const Ids text = random_ids({64}, 7, 8);
+  for (const auto& [name, model] : all_models({7, 16, 8})) {
+    INFO(name);
+    const std::unique_ptr<Reader> reader = model->reader();
+    auto read = [&] {
+      for (const std::int32_t& token : text.values()) reader->read({&token, 1});
+      return memory_stats();
+    };
+    const MemoryStats before = read(), after = read();
+    CHECK(after.current == before.current);
+    CHECK(after.system_allocations == before.system_allocations);
+  }
+}
+
 TEST_CASE("language models: refuse what they cannot read") {
   manual_seed(32);
   for (const auto& [name, model] : all_models({7, 6, 8})) {

@@ -148,6 +148,46 @@ TEST_CASE("multi-head attention: gradients, to itself and to a memory, with each
   }
 }
 
+TEST_CASE("multi-head attention: to a memory whose keys and values were computed before") {
+  manual_seed(79);
+  const Mask mask = Mask::padding(Ids({2, 4}, {0, 0, 1, 0, 0, 0, 0, 1}));
+  const Tensor x = normal({2, 3, 4}, 20), memory = normal({2, 4, 4}, 21);
+  for (Norm norm : norms) {
+    const MultiHeadAttention attention = make(norm);
+    const Attended direct = attention(x, memory, mask);
+    const Attended kept = attention(x, attention.keys_and_values(memory), mask);
+    CHECK(same_bits(kept.output, direct.output));
+    CHECK(same_bits(kept.maps, direct.maps));
+    // One memory for all.
+    const Mask one = Mask::padding(Ids({1, 4}, {0, 0, 1, 0}));
+    const Tensor first = memory.slice(0, 0, 1), shared = first.expand({2, 4, 4});
+    CHECK(close(attention(x, attention.keys_and_values(first), one).output, attention(x, shared, one).output));
+  }
+}
+
+TEST_CASE("multi-head attention: to itself and what was kept of the past") {
+  manual_seed(126);
+  const Tensor x = normal({2, 5, 4}, 22);
+  const Ids hidden({2, 5}, {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
+  for (Norm norm : norms) {
+    const MultiHeadAttention attention = make(norm);
+    const Attended all = attention(x, x, Mask::padding(hidden) & Mask::causal());
+    KeyValueCache past;
+    for (int64_t t = 0; t < 5; ++t) {
+      const Mask seen = Mask::padding(Ids({2, t + 1},
+                                          [&] {
+                                            std::vector<std::int32_t> both(hidden.data(), hidden.data() + t + 1);
+                                            both.resize(static_cast<std::size_t>(2 * (t + 1)), 0);
+                                            return both;
+                                          }())) &
+                        Mask::causal();
+      const Attended step = attention(x.slice(1, t, t + 1), past, seen);
+      CHECK(close(step.output, all.output.slice(1, t, t + 1)));
+      CHECK(close(step.maps, all.maps.slice(2, t, t + 1).slice(3, 0, t + 1)));
+    }
+  }
+}
+
 TEST_CASE("multi-head attention: drops in training only, and shows its maps whole") {
   manual_seed(78);
   MultiHeadAttention attention({.width = 8, .heads = 2, .dropout = 0.5});

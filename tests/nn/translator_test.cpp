@@ -3,6 +3,7 @@
 #include "nn/translator.h"
 
 #include "nn/recurrent_translator.h"
+#include "nn/rows.h"
 #include "nn/transformer.h"
 #include "tests/nn/training.h"
 
@@ -137,6 +138,39 @@ TEST_CASE("translators: a text is translated the same, however much its batch is
     // alone, as in no batch
     CHECK(close((*model)(Ids({1, 2}, {4, 5}), Ids({1, 3}, {8, 1, 2})).select(0, 0), y.select(0, 1)));
     CHECK(close((*model)(Ids({1, 3}, {1, 2, 3}), Ids({1, 2}, {6, 7})).select(0, 0), y.select(0, 0).slice(0, 0, 2)));
+  }
+}
+
+TEST_CASE("translators: token by token they say what they say of all, whichever rows go on") {
+  manual_seed(128);
+  Generator generator(1);
+  for (DType dtype : {DType::f32, DType::f64}) {
+    for (const auto& [name, model] : all_models({9, 8, 0, dtype})) {
+      for (int64_t sources : {1, 3}) {
+        CAPTURE(name, dtype, sources);
+        const Ids source = random_texts(sources, 6, 9, 9);
+        const Tensor memory = model->encode(source);
+        const std::unique_ptr<Translation> kept = model->start(source);
+        const std::unique_ptr<Translation> whole = model->Translator::start(source);
+        Ids origin = Ids::arange(sources).view({sources, 1}), target = Ids::zeros({sources, 0});
+        for (int64_t T = 1; T <= 10; ++T) {
+          // Mostly all rows go on as they are; sometimes they are dropped, repeated and exchanged.
+          const int64_t before = target.size(0), now = generator.below(2) == 0 ? before : 1 + generator.below(4);
+          const Ids order = now == before && generator.below(2) == 0
+                                ? Ids::arange(now)
+                                : random_ids({now}, before, static_cast<std::uint64_t>(T));
+          const Ids tokens = random_ids({now}, 9, 100 + static_cast<std::uint64_t>(T));  // pads, too
+          origin = pick_rows(origin, order);
+          target = append_column(pick_rows(target, order), tokens);
+          const Ids places = origin.view({now});
+          const Tensor expected =
+              model->decode(pick_rows(memory, places), pick_rows(source, places), target).select(1, -1);
+          const double margin = dtype == DType::f32 ? 1e-5 : 1e-12;
+          CHECK(close(kept->extend(order, tokens), expected, margin));
+          CHECK(close(whole->extend(order, tokens), expected, margin));
+        }
+      }
+    }
   }
 }
 

@@ -1,12 +1,20 @@
 #pragma once
-// Runs the programs `classify` and `translate` as a person would, in a folder of the test's own with tiny texts.
+// The programs that train, with tiny texts that they learn from in a moment.
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "apps/common/checkpoint.h"
-#include "tests/apps/generate_program.h"
+#include "autograd/random.h"
+#include "tests/apps/program.h"
+
+/// Lines of a tiny language, about `size` bytes.
+inline std::string tiny_text(std::size_t size) {
+  static const std::string words[] = {"the ", "cat ", "sat ", "on ", "a ", "mat. ", "so ", "did ", "dogs,\n", "too.\n"};
+  reel::Generator generator(5);
+  std::string text;
+  while (text.size() < size) text += words[generator.below(std::size(words))];
+  return text;
+}
 
 /// One of `words`.
 template <std::size_t n>
@@ -49,13 +57,12 @@ inline std::pair<std::string, std::string> tiny_pairs(int lines, std::uint64_t s
   return texts;
 }
 
-inline int count_lines(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
-
-/// A folder with the folders reviews (train.tsv, test.tsv) and pairs (train.de, train.en, val.*, test_a.*, test_b.*),
-/// and both programs.
-class TextWorkplace : public Workplace {
+/// A folder with text.txt to generate from, reviews (train.tsv, test.tsv) to classify, and pairs (train.de, train.en,
+/// val.*, test_a.*, test_b.*) to translate.
+class TinyTexts : public Workplace {
  public:
-  TextWorkplace() {
+  TinyTexts() {
+    write("text.txt", tiny_text(3000));
     write("reviews/train.tsv", tiny_reviews(60, 1));
     write("reviews/test.tsv", tiny_reviews(20, 2));
     write_pairs("train", 60, 1);
@@ -64,14 +71,17 @@ class TextWorkplace : public Workplace {
     write_pairs("test_b", 5, 4);
   }
 
-  /// `arguments` are for the shell; its stdin may be redirected in there.
-  Outcome run(const std::string& program, const std::string& arguments) const {
-    return shell("'" REEL_BIN_DIR "/" + program + "' " + arguments);
+  /// The options of a tiny model.
+  static std::string tiny_model(const std::string& program) {
+    if (program == "generate") {
+      return "train --data text.txt -N 20 -b 4 -C 16 -E 16 -H 2 -d 1 -l 1e-2 --lr-warmup 16 --sample-length 10 ";
+    }
+    const std::string data = program == "classify" ? "--data reviews " : "--data pairs --hidden 16 --min-count 1 ";
+    return "train -E 16 -H 2 -d 1 -M 8 -e 2 -b 8 -l 1e-2 --lr-warmup 32 " + data;
   }
-  /// Trains a tiny model of `program`; `arguments` add to its options, or replace them.
+  /// Trains one; `arguments` add to its options, or replace them.
   Outcome train(const std::string& program, const std::string& arguments) const {
-    const std::string data = program == "classify" ? "--data reviews" : "--data pairs --hidden 16 --min-count 1";
-    return run(program, "train -E 16 -H 2 -d 1 -M 8 -e 2 -b 8 -l 1e-2 --lr-warmup 32 " + data + " " + arguments);
+    return run(program, tiny_model(program) + arguments);
   }
   /// The same where nothing but success will do.
   Outcome must_train(const std::string& program, const std::string& arguments) const {
@@ -81,6 +91,10 @@ class TextWorkplace : public Workplace {
     return outcome;
   }
 
+  std::string checkpoint(const std::string& run) const { return read_file(*this / run / "checkpoint.safetensors"); }
+  std::string metrics(const std::string& run) const { return read_file(*this / run / "metrics.csv"); }
+  std::string report(const std::string& run) const { return read_file(*this / run / "report.html"); }
+
  private:
   void write_pairs(const std::string& part, int lines, std::uint64_t seed) {
     const auto [german, english] = tiny_pairs(lines, seed);
@@ -88,15 +102,6 @@ class TextWorkplace : public Workplace {
     write("pairs/" + part + ".en", english);
   }
 };
-
-/// Refused before anything is done: one line on stderr, nothing on stdout.
-inline void check_refused(const std::string& program, const Outcome& outcome, int status, const std::string& reason) {
-  CHECK(outcome.status == status);
-  CHECK(outcome.out.empty());
-  CHECK(count_lines(outcome.err) == 1);
-  CHECK(outcome.err.starts_with(program));
-  CHECK_THAT(outcome.err, ContainsSubstring(reason));
-}
 
 inline void replace_note(reel::apps::Checkpoint& checkpoint, const std::string& key, const reel::Json& value) {
   for (auto& [name, note] : checkpoint.notes) {

@@ -1,0 +1,56 @@
+#include "apps/classify/corpus.h"
+
+#include "apps/common/examples.h"
+#include "autograd/error.h"
+#include "data/grammars.h"
+
+namespace reel::apps {
+
+data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
+  data::Tokens tokens = tokenizer.encode(text, data::Unseen::replace);
+  if (tokens.empty()) tokens.push_back(data::unknown_id);  // nothing but separators, such as <br />
+  return data::cut_to(std::move(tokens), config.length, config.keep == "end" ? data::Cut::start : data::Cut::end);
+}
+
+EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
+                    const ClassifyConfig& config) {
+  EncodedTexts encoded;
+  for (const std::string& text : data.texts) encoded.tokens.push_back(encode(text, tokenizer, config));
+  encoded.labels = data.labels;
+  return encoded;
+}
+
+data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
+  return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
+}
+
+data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
+  Generator generator = random_stream(config.training.seed, Stream::samples);
+  auto parts = data::split(train, config.split, generator);
+  if (parts.first.texts.empty()) {
+    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
+  }
+  return parts;
+}
+
+LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<std::string>& classes,
+                                    std::optional<data::WordTokenizer> tokenizer) {
+  const data::LabelledData data = read_classify_data(c, classes);
+  if (c.final_run && !data.test) fail("--final: ", c.data, " has no test part; give a folder with train and test");
+  const auto [train, scored] =
+      c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
+  if (!tokenizer) {
+    tokenizer =
+        data::WordTokenizer::train(train.texts, {.maximum_size = c.vocabulary, .minimum_count = c.minimum_count});
+  }
+  LabelledCorpus corpus{.name = c.data.empty() ? "built-in reviews" : c.data,
+                        .tokenizer = *tokenizer,
+                        .classes = data.train.classes,
+                        .train = encode(train, *tokenizer, c),
+                        .scored = encode(scored, *tokenizer, c),
+                        .examples = {}};
+  for (std::size_t place : spread(scored.texts.size(), 8)) corpus.examples.push_back({place, scored.texts[place]});
+  return corpus;
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,25 @@
+#include "apps/common/examples.h"
+
+#include <algorithm>
+
+#include "data/utf8.h"
+
+namespace reel::apps {
+
+std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
+  const std::size_t shown = std::min(count, most);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < shown; ++i) places.push_back(i * count / shown);
+  return places;
+}
+
+std::string excerpt(std::string_view text, std::size_t longest) {
+  std::u32string characters = data::decode_utf8(text);
+  for (char32_t& character : characters) {
+    if (character < U' ') character = U' ';  // line ends, and what a terminal would obey
+  }
+  if (characters.size() > longest) characters.replace(longest - 1, characters.npos, U"…");
+  return data::encode_utf8(characters);
+}
+
+}  // namespace reel::apps

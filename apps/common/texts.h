@@ -1,0 +1,19 @@
+#pragma once
+// The texts that a program is to answer: its arguments or, where there are none, the lines of standard input.
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace reel::apps {
+
+/// Calls answer(text) for each of `arguments` or, where there are none, for each line of `in` as soon as it is there.
+/// Without its line end, and empty if it is of white space alone; a byte-order mark at the start of `in` is dropped.
+///
+/// Throws UsageError, before the first answer, if an argument is of white space alone; and where a text is not UTF-8,
+/// saying which: the number of the line, or of the argument, which the help calls `unit`.
+void answer_texts(const std::vector<std::string>& arguments, const std::string& unit, std::istream& in,
+                  const std::function<void(const std::string& text)>& answer);
+
+}  // namespace reel::apps

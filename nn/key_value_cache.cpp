@@ -1,0 +1,46 @@
+#include "nn/key_value_cache.h"
+
+#include <algorithm>
+
+#include "autograd/error.h"
+#include "autograd/tape.h"
+#include "nn/rows.h"
+
+namespace reel::nn {
+namespace {
+
+/// The first `length` times of (B, H, room, K).
+Tensor filled(const Tensor& room, int64_t length) { return room.slice(2, 0, length); }
+
+/// Writes `fresh` behind the first `length` times of `room`.
+void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
+  const int64_t had = room.defined() ? room.size(2) : 0, need = length + fresh.size(2);
+  if (need > had) {
+    Shape shape = fresh.shape();
+    shape[2] = std::max(need, 2 * had);  // doubled, so that a token is moved about once
+    const Tensor larger(shape, fresh.dtype());
+    if (length > 0) copy(filled(room, length), filled(larger, length));
+    room = larger;
+  }
+  copy(fresh, room.slice(2, length, need));
+}
+
+}  // namespace
+
+KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
+  if (Tape::recording()) fail("KeyValueCache: a tape is recording; gradients need the model run over the whole text");
+  if (length_ > 0 && (fresh.keys.size(0) != room_.keys.size(0) || fresh.keys.size(1) != room_.keys.size(1))) {
+    fail("KeyValueCache: keys ", fresh.keys.shape(), " do not go on from ", filled(room_.keys, length_).shape(),
+         "; need as many texts and heads");
+  }
+  append_to(room_.keys, length_, fresh.keys);
+  append_to(room_.values, length_, fresh.values);
+  length_ += fresh.keys.size(2);
+  return {filled(room_.keys, length_), filled(room_.values, length_)};
+}
+
+void KeyValueCache::keep(const Ids& rows) {
+  if (length_ > 0) room_ = {pick_rows(room_.keys, rows), pick_rows(room_.values, rows)};
+}
+
+}  // namespace reel::nn

@@ -1,6 +1,0 @@
-#pragma once
-#include "autograd/mask.h"
-
-namespace reel::nn {
-using reel::Mask;
-}

@@ -1,0 +1,34 @@
+#include "nn/translator.h"
+
+#include "autograd/ops.h"
+#include "nn/rows.h"
+
+namespace reel::nn {
+namespace {
+
+class WholeTranslation : public Translation {
+ public:
+  WholeTranslation(const Translator& model, const Ids& source)
+      : model_(model), source_(source), memory_(model.encode(source)), target_(Ids::zeros({source.size(0), 0})) {}
+
+  Tensor extend(const Ids& rows, const Ids& tokens) override {
+    source_ = pick_rows(source_, rows);
+    memory_ = pick_rows(memory_, rows);
+    target_ = append_column(pick_rows(target_, rows), tokens);
+    return model_.decode(memory_, source_, target_).select(1, -1);
+  }
+
+ private:
+  const Translator& model_;
+  Ids source_;
+  Tensor memory_;
+  Ids target_;
+};
+
+}  // namespace
+
+std::unique_ptr<Translation> Translator::start(const Ids& source) const {
+  return std::make_unique<WholeTranslation>(*this, source);
+}
+
+}  // namespace reel::nn

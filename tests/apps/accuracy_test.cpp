@@ -1,0 +1,64 @@
+#include "apps/common/accuracy.h"
+
+#include <cmath>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "autograd/random.h"
+#include "tests/catch.h"
+
+using namespace reel;
+using namespace reel::apps;
+
+TEST_CASE("hits are counted where the largest score is the target's", "[accuracy]") {
+  const Tensor scores = tensor({2, 2, 3}, {.1, .7, .2, 5, -1, 0, -3, -2, -1, 0, 0, 1});
+  const Hits hits = count_hits(scores, Ids({2, 2}, {1, 0, 2, 1}));
+  CHECK(hits.right == 3);
+  CHECK(hits.all == 4);
+  CHECK(hits.share() == 0.75);
+}
+
+TEST_CASE("an ignored target is neither right nor wrong", "[accuracy]") {
+  const Tensor scores = tensor({3, 2}, {1, 0, 1, 0, 0, 1});
+  const Hits hits = count_hits(scores, Ids({3}, {0, 1, 0}), 0);
+  CHECK(hits.right == 0);
+  CHECK(hits.all == 1);
+  CHECK(count_hits(scores, Ids({3}, {0, 1, 0})).right == 1);
+}
+
+TEST_CASE("hits of several batches add up", "[accuracy]") {
+  Hits hits{1, 4};
+  hits += {3, 4};
+  CHECK(hits.right == 4);
+  CHECK(hits.share() == 0.5);
+}
+
+TEST_CASE("hits are those of argmax, which takes the first of equals", "[accuracy]") {
+  Generator generator(1);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    std::vector<double> values;
+    for (int i = 0; i < 200 * 37; ++i) values.push_back(static_cast<double>(generator.below(9)));
+    std::vector<std::int32_t> targets;
+    for (int i = 0; i < 200; ++i) targets.push_back(static_cast<std::int32_t>(generator.below(37)));
+    const Tensor scores = tensor({200, 37}, values, dtype);
+    const Ids largest = argmax(scores, -1);
+    CHECK(count_hits(scores, largest).right == 200);
+    std::int64_t right = 0;
+    for (std::size_t i = 0; i < 200; ++i) right += largest.values()[i] == targets[i] ? 1 : 0;
+    CHECK(count_hits(scores, Ids({200}, targets)).right == right);
+    CHECK(count_hits(scores.transpose(0, 1), argmax(scores, 0)).right == 37);
+  }
+}
+
+TEST_CASE("what is not a number is never right", "[accuracy]") {
+  const Tensor scores = tensor({2, 2}, {NAN, NAN, 1, NAN});
+  for (std::int32_t target : {0, 1}) CHECK(count_hits(scores, Ids({2}, {target, target})).right == 0);
+}
+
+TEST_CASE("a target for each place, and a score for each target", "[accuracy]") {
+  CHECK_THROWS_WITH(count_hits(zeros({2, 3}), Ids({3}, {0, 0, 0})),
+                    ContainsSubstring("scores (2, 3) need a target for every 3 of them; there are 3"));
+  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {3})), ContainsSubstring("the target 3 is none of 3 scores"));
+  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {-2})), ContainsSubstring("the target -2"));
+}

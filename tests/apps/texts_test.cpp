@@ -1,0 +1,60 @@
+#include "apps/common/texts.h"
+
+#include <sstream>
+
+#include "apps/common/options.h"
+#include "tests/catch.h"
+
+using namespace reel::apps;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// What is answered, and after it the error if there is one.
+Strings answered(const Strings& arguments, const std::string& lines) {
+  std::istringstream in(lines);
+  Strings texts;
+  try {
+    answer_texts(arguments, "TEXT", in, [&](const std::string& text) { texts.push_back(text); });
+  } catch (const UsageError& error) {
+    texts.push_back(std::string("usage: ") + error.what());
+  } catch (const reel::Error& error) {
+    texts.push_back(std::string("error: ") + error.what());
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("arguments are answered, and otherwise lines", "[texts]") {
+  CHECK(answered({"one", "two\nlines"}, "three\n") == Strings{"one", "two\nlines"});
+  CHECK(answered({}, "three\nfour") == Strings{"three", "four"});
+  CHECK(answered({}, "").empty());
+}
+
+TEST_CASE("line ends and a byte-order mark are no part of a text", "[texts]") {
+  CHECK(answered({}, "\xEF\xBB\xBFone\r\ntwo\r\n") == Strings{"one", "two"});
+  CHECK(answered({}, "one\n\xEF\xBB\xBFtwo\n") == Strings{"one", "\xEF\xBB\xBFtwo"});
+}
+
+TEST_CASE("a blank line comes as an empty text", "[texts]") {
+  CHECK(answered({}, "one\n\n \t\n\r\ntwo\n") == Strings{"one", "", "", "", "two"});
+}
+
+TEST_CASE("a blank argument is a mistake, found before the first answer", "[texts]") {
+  CHECK(answered({"one", " \t"}, "") == Strings{"usage: TEXT 2 is empty"});
+  CHECK(answered({""}, "") == Strings{"usage: TEXT 1 is empty"});
+}
+
+TEST_CASE("what is not UTF-8 is refused, saying where", "[texts]") {
+  CHECK(answered({"one", "tw\xFF"}, "") == Strings{"error: TEXT 2: is not UTF-8"});
+  CHECK(answered({}, "one\n\ntw\xC3\nthree\n") == Strings{"one", "", "error: standard input, line 3: is not UTF-8"});
+}
+
+TEST_CASE("a line is answered before the next is read", "[texts]") {
+  std::istringstream in("one\ntwo\n");
+  std::vector<std::streamoff> places;
+  answer_texts({}, "TEXT", in, [&](const std::string&) { places.push_back(in.tellg()); });
+  CHECK(places == std::vector<std::streamoff>{4, 8});
+}

@@ -1,0 +1,344 @@
+// What all programs that train have in common: a run, from its first line to what it leaves, repeats itself to the last
+// bit, can be interrupted and resumed, and keeps what was there.
+
+#include "apps/common/trainer.h"
+
+#include <cmath>
+#include <regex>
+#include <sstream>
+
+#include "tests/apps/html_checker.h"
+#include "tests/apps/tiny_texts.h"
+
+using namespace reel::apps;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* any_program() { return GENERATE("generate", "classify", "translate"); }
+
+/// The bytes of the event file in a run's folder.
+std::string events(const TinyTexts& here, const std::string& run) {
+  for (const auto& entry : fs::directory_iterator(here / run)) {
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) return read_file(entry.path());
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
+  const Plan plan = plan_epochs({.accumulate = 1}, 3, 7);
+  CHECK(plan.steps == 21);
+  CHECK(plan.test_every == 7);
+  CHECK(plan_epochs({.accumulate = 2}, 3, 7).steps == 12);
+  CHECK(plan_epochs({.accumulate = 8}, 3, 7).steps == 3);
+}
+
+TEST_CASE("a run leaves its numbers in metrics.csv", "[trainer]") {
+  const auto& [program, options, steps, scored] = GENERATE(
+      table<std::string, std::string, int, int>({{"generate", "-N 20 --test-every 8", 20, 8},  // and the last one
+                                                 {"classify", "", 14, 7},               // 54 texts are 7 batches of 8
+                                                 {"classify", "--accumulate 2", 8, 4},  //
+                                                 {"translate", "", 16, 8}}));           // 60 pairs are 8 batches of 8
+  CAPTURE(program, options);
+  TinyTexts here;
+  const Outcome trained = here.must_train(program, options + " --out run");
+  std::istringstream file(here.metrics("run"));
+  std::string row;
+  std::getline(file, row);
+  CHECK(row == "step,loss,accuracy,learn_rate,gradient_norm,validation_loss,validation_accuracy");
+  for (int step = 1; step <= steps; ++step) {
+    REQUIRE(std::getline(file, row));
+    CHECK(row.starts_with(std::to_string(step) + ","));
+    const bool is_scored = step % scored == 0 || step == steps;
+    CHECK(row.ends_with(",,") == !is_scored);
+    CHECK(is_scored == (trained.out.find("after step " + std::to_string(step) + "  train loss ") != std::string::npos));
+  }
+  CHECK_FALSE(std::getline(file, row));
+}
+
+TEST_CASE("what training shows is the mean since the last score", "[trainer]") {
+  TinyTexts here;
+  const Outcome trained = here.must_train("classify", "-e 1 --out run");
+  std::istringstream file(here.metrics("run"));
+  std::string row;
+  std::getline(file, row);
+  double loss = 0;
+  for (int step = 1; step <= 7; ++step) {
+    std::getline(file, row);
+    loss += std::stod(row.substr(row.find(',') + 1)) / 7;
+  }
+  std::smatch shown;
+  REQUIRE(std::regex_search(
+      trained.out, shown,
+      std::regex(R"(after step 7  train loss (\d\.\d{4}) nats  accuracy ([01]\.\d{4})  learning rate 0\.01\n)")));
+  CHECK(std::stod(shown[1]) == Approx(loss).margin(1e-4));
+  const double right = std::stod(shown[2]) * 54;
+  CHECK(right == Approx(std::round(right)).margin(0.01));
+}
+
+TEST_CASE("event files have the names of the published scripts", "[trainer]") {
+  const auto& [program, name, score] = GENERATE(
+      table<std::string, std::string, std::string>({{"generate", "transformer", "transformer/eval-loss"},
+                                                    {"classify", "classification", "classification/validation-loss"},
+                                                    {"translate", "translation", "translation/validation-loss"}}));
+  TinyTexts here;
+  here.must_train(program, "--out run");
+  const std::string recorded = events(here, "run");
+  for (const std::string& tag :
+       {name + "/train-loss", name + "/train-accuracy", score, std::string("training/learn-rate")}) {
+    CAPTURE(tag);
+    CHECK(recorded.find(tag) != std::string::npos);
+  }
+  here.must_train(program, "--out other --tb_dir board");
+  CHECK(events(here, "other").empty());
+  CHECK(events(here, "board").size() == recorded.size());
+}
+
+TEST_CASE("the same seed gives the same bits with any number of threads", "[trainer]") {
+  const auto& [program, options] = GENERATE(
+      table<std::string, std::string>({{"generate", ""},
+                                       {"generate", "--model naive --accumulate 3 --optimizer sgd --dropout 0.2"},
+                                       {"generate", "--model conv --optimizer adamw --weight-decay 0.1 --dropout 0.1"},
+                                       {"generate", "--model ngram"},
+                                       {"classify", "--dropout 0.2 --accumulate 2"},
+                                       {"classify", "--max-pool --mask-padding --optimizer adamw"},
+                                       {"translate", "--dropout 0.2 --accumulate 2"},
+                                       {"translate", "--positions learned --label-smoothing 0.1"},
+                                       {"translate", "--model rnn --dropout 0.2"}}));
+  CAPTURE(program, options);
+  TinyTexts here;
+  here.must_train(program, options + " --threads 1 --out run");
+  for (const char* threads : {"1", "2", "3"}) {
+    here.must_train(program, options + " --out again --threads " + threads);
+    CHECK(here.checkpoint("again") == here.checkpoint("run"));
+    CHECK(here.metrics("again") == here.metrics("run"));
+  }
+  if (options == "--model ngram") return;
+  here.must_train(program, options + " --out other -r 2");
+  CHECK(here.metrics("other") != here.metrics("run"));
+}
+
+TEST_CASE("a run in two parts is the run in one", "[trainer]") {
+  const auto& [program, options, half, whole] = GENERATE(table<std::string, std::string, std::string, std::string>(
+      {{"generate", "--accumulate 2 --test-every 10", "-N 20", "-N 40"},
+       {"classify", "--accumulate 2", "-e 1", "-e 2"},
+       {"translate", "--accumulate 2 --schedule constant", "-e 1", "-e 2"},
+       {"translate", "--label-smoothing 0.1", "-e 1", "-e 2"},
+       {"translate", "--model rnn", "-e 1", "-e 2"}}));
+  CAPTURE(program, options);
+  TinyTexts here;
+  here.must_train(program, options + " --dropout 0.2 --out whole " + whole);
+  here.must_train(program, options + " --dropout 0.2 --out parts " + half);
+  const Outcome second = here.run(program, "train --resume --out parts " + whole);
+  INFO(second.err);
+  REQUIRE(second.status == 0);
+  CHECK_THAT(second.out, ContainsSubstring(", resumed after step ") && !ContainsSubstring("before training"));
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
+  const auto& [program, length, signal] =
+      GENERATE(table<std::string, std::string, std::string>({{"generate", "-N 2000 --test-every 100", "INT"},
+                                                             {"generate", "-N 2000 --test-every 100", "TERM"},
+                                                             {"classify", "-e 300", "INT"},
+                                                             {"translate", "-e 200", "INT"}}));
+  CAPTURE(program, signal);
+  TinyTexts here;
+  const std::string options = length + " --schedule cosine --optimizer adamw --dropout 0.1 ";
+  here.must_train(program, options + "--out whole");
+  const Outcome stopped = here.shell("\"$bin/" + program + "\" " + TinyTexts::tiny_model(program) + options +
+                                     "--out parts & "
+                                     "until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
+                                     "do kill -0 $! || exit 99; done; kill -" +
+                                     signal + " $!; wait $!");
+  CHECK(stopped.status == (signal == "INT" ? 130 : 143));
+  CHECK_THAT(stopped.last_line_of_out(),
+             ContainsSubstring("Stopped after step ") &&
+                 ContainsSubstring("saved. To go on: " + program + " train --resume --out parts"));
+  CHECK(count_lines(here.metrics("parts")) > 30);
+  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
+
+  // As one does it: the same line once more, with --resume.
+  here.must_train(program, options + "--out parts --resume");
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
+  const auto& [name, more, other] =
+      GENERATE(table<std::string, std::string, std::string>({{"generate", "--num-batches", "--model conv"},
+                                                             {"classify", "--num-epochs", "--final"},
+                                                             {"translate", "--num-epochs", "--tie"}}));
+  const std::string program = name;  // which a lambda can capture
+  TinyTexts here;
+  here.must_train(program, "--out run");
+  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
+  auto refused = [&](const std::string& options, int status, const std::string& reason) {
+    check_refused(program, here.run(program, "train --resume " + options), status, reason);
+  };
+  refused("--out none", 1, "none/checkpoint.safetensors: there is no such file; " + program + " train writes one");
+  CHECK_FALSE(fs::exists(here / "none"));
+  for (const std::string& option : {other, std::string("-E 8"), std::string("-H 4"), std::string("-r 2")}) {
+    refused("--out run " + more + " 40 " + option, 2, "cannot change within a run; leave it out with --resume");
+  }
+  refused("--out run " + more + " 40 --optimizer sgd", 1, "it is of another optimizer");
+  const Outcome done = here.run(program, "train --resume --out run");
+  CHECK(done.status == 2);
+  CHECK(std::regex_match(
+      done.err, std::regex(program + " train: --resume: the run has its \\d+ steps; give more with " + more + "\n")));
+  CHECK(here.checkpoint("run") == kept);
+  CHECK(here.metrics("run") == metrics);
+}
+
+TEST_CASE("a new run keeps what an earlier one left in its folder", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  here.must_train(program, "--out run -r 1");
+  const std::string first = here.checkpoint("run"), first_metrics = here.metrics("run");
+  const Outcome again = here.must_train(program, "--out run -r 2");
+  CHECK_THAT(again.out, ContainsSubstring("An earlier run's checkpoint is kept as run/previous.safetensors"));
+  const std::string second = here.checkpoint("run");
+  CHECK(second != first);
+  CHECK(read_file(here / "run/previous.safetensors") == first);
+  CHECK(read_file(here / "run/previous.csv") == first_metrics);
+
+  here.must_train(program, "--out run -r 3");
+  CHECK(read_file(here / "run/previous.safetensors") == first);
+  CHECK(read_file(here / "run/previous-2.safetensors") == second);
+
+  // One that dies before its first step changes nothing.
+  const std::string third = here.checkpoint("run");
+  CHECK(here.train(program, "--out run --data missing").status == 1);
+  CHECK(here.train(program, "--out run >/dev/full").status == 1);
+  CHECK(here.checkpoint("run") == third);
+  CHECK_FALSE(fs::exists(here / "run/previous-3.safetensors"));
+}
+
+TEST_CASE("a negative seed is drawn, shown and repeatable", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  const Outcome drawn = here.must_train(program, "-r -1 --out drawn");
+  std::smatch seed;
+  REQUIRE(std::regex_search(drawn.out, seed, std::regex("seed (\\d+)")));
+  here.must_train(program, "--out again -r " + seed[1].str());
+  CHECK(here.checkpoint("again") == here.checkpoint("drawn"));
+}
+
+TEST_CASE("a run says when its norms need a warm-up that it has not", "[trainer]") {
+  const std::string warning = "without --lr-warmup, training may diverge";
+  const auto& [program, other] = GENERATE(table<std::string, std::string>(
+      {{"generate", "--model conv"}, {"classify", "--norm pre"}, {"translate", "--norm pre"}}));
+  TinyTexts here;
+  CHECK_THAT(here.must_train(program, "--out run --lr-warmup 0").out, ContainsSubstring(warning));
+  CHECK_THAT(here.must_train(program, "--out run").out, !ContainsSubstring(warning));
+  CHECK_THAT(here.must_train(program, "--out run --lr-warmup 0 " + other).out, !ContainsSubstring(warning));
+}
+
+TEST_CASE("a run leaves a report", "[trainer]") {
+  TinyTexts here;
+  auto report_of = [&](const std::string& program, const std::string& options) {
+    here.must_train(program, options + " --out run");
+    const std::string html = here.report("run");
+    CHECK(html_problem(html) == "");
+    for (const char* part : {"<h1>", ">validation loss<", ">validation accuracy<", ">Options<"}) {
+      CAPTURE(program, part);
+      CHECK(count_of(part, html) == 1);
+    }
+    return html;
+  };
+  const std::string written = report_of("generate", "");
+  CHECK(count_of("class='sample'", written) == 2);  // before training, and after
+  CHECK(count_of("class='heat-map'", written) == 2);
+  CHECK(count_of("class='chart'", written) == 3);
+  CHECK_THAT(written, ContainsSubstring("gtransformer on text.txt, "));
+
+  const std::string labelled = report_of("classify", "-d 3");
+  CHECK_THAT(labelled, ContainsSubstring(">a bag of words&#39; accuracy<"));
+  CHECK_THAT(labelled, ContainsSubstring(">label</th>") && ContainsSubstring(">probability</th>"));
+  CHECK(count_of("<tr>", labelled) == 1 + 6);  // six texts validate
+  CHECK(count_of("class='heat-map'", labelled) == 2 * 2);
+  CHECK(count_of(">Block 3, head 2<", labelled) == 1);
+  CHECK(count_of("class='chart'", labelled) == 3);
+
+  const std::string translated = report_of("translate", "-d 2");
+  CHECK_THAT(translated, ContainsSubstring("transformer on pairs, de to en, "));
+  CHECK(count_of(">validation BLEU<", translated) == 1);
+  CHECK(count_of("<tr>", translated) == 1 + 8);
+  for (const char* kind : {"Encoder", "Decoder", "Cross"}) {
+    CHECK(count_of(">" + std::string(kind) + ", head 2<", translated) == 1);
+  }
+  CHECK(count_of("class='heat-map'", translated) == 3 * 2);
+  CHECK_THAT(translated, ContainsSubstring(">&lt;start&gt;</text>"));
+  CHECK(count_of("class='heat-map'", report_of("translate", "--model rnn")) == 0);
+}
+
+TEST_CASE("a report of a final run has what the test part came to", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--final --out run");
+  CHECK(count_of(">test loss<", here.report("run")) == 1);
+  here.must_train("classify", "--final --out run");
+  CHECK(count_of(">test accuracy<", here.report("run")) == 1);
+  CHECK(count_of(">validation accuracy<", here.report("run")) == 0);
+  here.must_train("translate", "--final --out run");
+  CHECK(count_of(">test_a BLEU<", here.report("run")) == 1);
+  CHECK(count_of(">test_b perplexity<", here.report("run")) == 1);
+}
+
+TEST_CASE("a model that counts leaves a report and its score, too", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--model ngram --out run");
+  const std::string html = here.report("run");
+  CHECK(html_problem(html) == "");
+  CHECK(count_of(">validation loss<", html) == 1);
+  CHECK(count_of("class='sample'", html) == 1);
+  CHECK(count_of("class='chart'", html) == 0);
+  CHECK(count_lines(here.metrics("run")) == 2);
+  CHECK_THAT(here.metrics("run"), ContainsSubstring("\n0,,,,,"));
+  check_refused("generate", here.run("generate", "train --resume --out run -N 40"), 2, "a model that counts is done");
+}
+
+TEST_CASE("output that cannot be written is an error", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  here.write("file", "");
+  check_refused(program, here.train(program, "--out file"), 1, "cannot make the folder file");
+  check_refused(program, here.train(program, "--out file/run"), 1, "cannot make the folder file/run");
+  check_refused(program, here.train(program, "--out /proc/run"), 1, "cannot make the folder /proc/run");
+  here.must_train(program, "--out run");
+  const std::string kept = here.checkpoint("run");
+  CHECK(here.train(program, "--out run --tb_dir file").last_line_of_err() ==
+        program + " train: cannot make the folder file: Not a directory");
+  CHECK(here.train(program, "--out run >/dev/full").status == 1);
+  check_refused(program, here.run(program, "eval --from run >/dev/full"), 1,
+                "cannot write to standard output: No space left");
+  CHECK(here.checkpoint("run") == kept);
+}
+
+TEST_CASE("training that diverges ends, and what was saved is kept", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  here.must_train(program, "--out run");
+  const std::string kept = here.checkpoint("run");
+  const Outcome diverged = here.train(program, "--lr-warmup 0 -l 1e30 --out run");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(),
+             ContainsSubstring("training diverged: after step ") && ContainsSubstring("Try a lower --learn-rate"));
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
+  CHECK(here.run(program, "eval --from run").status == 0);
+}
+
+TEST_CASE("every verb has a page of help", "[trainer]") {
+  const auto& [program, last] = GENERATE(
+      table<std::string, std::string>({{"generate", "sample"}, {"classify", "predict"}, {"translate", "predict"}}));
+  TinyTexts here;
+  for (const std::string& verb : {std::string("train"), std::string("eval"), last}) {
+    const Outcome page = here.run(program, verb + " -h");
+    CHECK(page.status == 0);
+    CHECK(page.err.empty());
+    CHECK(page.out.starts_with("usage: " + program + " " + verb + " [options]"));
+    CHECK_THAT(page.out, ContainsSubstring("--threads N"));
+  }
+}

@@ -1,0 +1,73 @@
+#include "nn/key_value_cache.h"
+
+#include "tests/nn/parameters.h"
+
+using namespace reel;
+using namespace reel::nn;
+using namespace reel::tests;
+
+namespace {
+
+/// Times `begin` to `end` of both.
+KeysAndValues times(const KeysAndValues& all, int64_t begin, int64_t end) {
+  return {all.keys.slice(2, begin, end), all.values.slice(2, begin, end)};
+}
+
+bool same(const KeysAndValues& a, const KeysAndValues& b) {
+  return same_bits(a.keys, b.keys) && same_bits(a.values, b.values);
+}
+
+/// Of two texts and three heads; values are wider than keys. As layers make them: heads are not the second axis in
+/// memory.
+KeysAndValues random_pair(int64_t T, DType dtype = DType::f64) {
+  return {normal({2, T, 3, 4}, 1, dtype).transpose(1, 2), normal({2, T, 3, 5}, 2, dtype).transpose(1, 2)};
+}
+
+}  // namespace
+
+TEST_CASE("key-value cache: holds all that was added, in order, however many at a time") {
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const KeysAndValues all = random_pair(40, dtype);
+    Generator generator(1);
+    for (int repetition = 0; repetition < 10; ++repetition) {
+      KeyValueCache cache;
+      CHECK(cache.length() == 0);
+      while (cache.length() < 40) {
+        const int64_t before = cache.length(), end = std::min<int64_t>(40, before + 1 + generator.below(6));
+        CHECK(same(cache.append(times(all, before, end)), times(all, 0, end)));
+        CHECK(cache.length() == end);
+      }
+    }
+  }
+}
+
+TEST_CASE("key-value cache: goes on with the texts that are kept, in their new order") {
+  const KeysAndValues all = random_pair(12);
+  auto reordered = [](const KeysAndValues& x, const std::vector<int64_t>& order) {
+    return KeysAndValues{rows(x.keys, 0, order), rows(x.values, 0, order)};
+  };
+  KeyValueCache cache;
+  cache.keep(Ids({3}, {0, 0, 0}));  // of nothing
+  cache.append(times(all, 0, 5));
+  cache.keep(Ids({3}, {1, 0, 1}));
+  const std::vector<int64_t> first{1, 0, 1}, second{0, 1};
+  CHECK(same(cache.append(times(reordered(all, first), 5, 9)), times(reordered(all, first), 0, 9)));
+  cache.keep(Ids({2}, {1, 2}));
+  CHECK(same(cache.append(times(reordered(all, second), 9, 12)), reordered(all, second)));
+}
+
+TEST_CASE("key-value cache: is not for training, nor for other texts") {
+  const KeysAndValues pair = random_pair(2);
+  KeyValueCache cache;
+  {
+    Tape tape;
+    CHECK_THROWS_WITH(cache.append(pair), ContainsSubstring("a tape is recording"));
+  }
+  cache.append(pair);
+  CHECK_THROWS_WITH(cache.append({normal({1, 3, 1, 4}, 3), normal({1, 3, 1, 5}, 4)}),
+                    ContainsSubstring("(1, 3, 1, 4) do not go on from (2, 3, 2, 4)"));
+  CHECK_THROWS_AS(cache.append({normal({2, 3, 1, 5}, 3), normal({2, 3, 1, 5}, 4)}), Error);
+  CHECK(cache.length() == 2);
+  CHECK(same(cache.append(times(pair, 0, 1)),
+             {cat({pair.keys, pair.keys.slice(2, 0, 1)}, 2), cat({pair.values, pair.values.slice(2, 0, 1)}, 2)}));
+}
