@@ -27,6 +27,8 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
+  o.add_flag(&c.punctuation, "punctuation", Options::no_letter,
+             "marks are words of their own; otherwise they only separate words");
   o.add(&c.length, "max", 'M', "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.keep, "keep", Options::no_letter, {"start", "end"}, "which end of a longer text is read");
 
@@ -48,6 +50,9 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before");
   o.add_choice(&c.activation, "activation", Options::no_letter, {"relu", "gelu"}, "of the feed-forward networks");
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
+        at_least(0).and_less_than(1));
+  o.add(&c.word_dropout, "word-dropout", Options::no_letter, "P",
+        "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
         at_least(0).and_less_than(1));
 
   o.section("Training");

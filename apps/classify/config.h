@@ -19,6 +19,7 @@ struct ClassifyConfig {
   bool final_run = false;
   std::int64_t vocabulary = 50'000;
   std::int64_t minimum_count = 1;
+  bool punctuation = true;
   std::int64_t length = 512;
   std::string keep = "start";
 
@@ -34,6 +35,7 @@ struct ClassifyConfig {
   std::string norm = "post";
   std::string activation = "relu";
   double dropout = 0;
+  double word_dropout = 0;
 
   // training
   std::int64_t epochs = 80;

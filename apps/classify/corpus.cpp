@@ -40,8 +40,8 @@ LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<s
   const auto [train, scored] =
       c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
   if (!tokenizer) {
-    tokenizer =
-        data::WordTokenizer::train(train.texts, {.maximum_size = c.vocabulary, .minimum_count = c.minimum_count});
+    const data::VocabularyLimits limits{.maximum_size = c.vocabulary, .minimum_count = c.minimum_count};
+    tokenizer = data::WordTokenizer::train(train.texts, limits, {.punctuation = c.punctuation});
   }
   LabelledCorpus corpus{.name = c.data.empty() ? "built-in reviews" : c.data,
                         .tokenizer = *tokenizer,

@@ -12,6 +12,7 @@
 #include "apps/common/trainer.h"
 #include "autograd/tape.h"
 #include "data/batch_order.h"
+#include "data/word_dropout.h"
 #include "nn/bag_of_words.h"
 
 namespace reel::apps {
@@ -65,7 +66,8 @@ class ClassifyTask : public Task {
     const auto [tokens, lengths] = data::pad(corpus_.train.tokens, rows);
     const Ids labels = data::pick(corpus_.train.labels, rows);
     const auto words = std::accumulate(lengths.values().begin(), lengths.values().end(), std::int64_t{0});
-    const Tensor log_probs = model_->log_probs(tokens);
+    const std::int32_t hidden = config_.mask_padding ? data::pad_id : data::unknown_id;
+    const Tensor log_probs = model_->log_probs(data::drop_words(tokens, config_.word_dropout, hidden));
     return {nll_loss(log_probs, labels), words, count_hits(log_probs, labels)};
   }
   std::vector<Measure> train_measures(double loss, double accuracy) const override {
@@ -177,10 +179,11 @@ class ClassifyTask : public Task {
 };
 
 /// What shapes the model, its vocabulary, its data and an epoch's steps.
-constexpr std::array<std::string_view, 23> fixed{
-    "data",   "label-column", "text-column", "header",   "split",        "final",      "vocab-size", "min-count",
-    "max",    "keep",         "model",       "max-pool", "mask-padding", "embedding",  "heads",      "depth",
-    "hidden", "norm",         "activation",  "dropout",  "batch-size",   "accumulate", "random-seed"};
+constexpr std::array<std::string_view, 24> fixed{"data",    "label-column", "text-column", "header",       "split",
+                                                 "final",   "vocab-size",   "min-count",   "punctuation",  "max",
+                                                 "keep",    "model",        "max-pool",    "mask-padding", "embedding",
+                                                 "heads",   "depth",        "hidden",      "norm",         "activation",
+                                                 "dropout", "batch-size",   "accumulate",  "random-seed"};
 
 }  // namespace
 

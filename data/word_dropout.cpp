@@ -1,0 +1,17 @@
+#include "data/word_dropout.h"
+
+#include "autograd/error.h"
+
+namespace reel::data {
+
+Ids drop_words(const Ids& tokens, double p, std::int32_t hidden, Generator& generator) {
+  if (!(p >= 0 && p <= 1)) fail("drop_words: p is ", p, "; need 0 <= p <= 1");
+  if (p == 0) return tokens;
+  Ids kept = Ids::zeros(tokens.shape());
+  for (int64_t i = 0; i < tokens.numel(); ++i) {
+    kept.data()[i] = generator.uniform() < p ? hidden : tokens.data()[i];
+  }
+  return kept;
+}
+
+}  // namespace reel::data
