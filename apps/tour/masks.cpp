@@ -3,8 +3,8 @@
 #include "apps/tour/page.h"
 #include "apps/tour/steps.h"
 #include "autograd/creation.h"
-#include "autograd/ops.h"
 #include "autograd/mask.h"
+#include "autograd/ops.h"
 
 namespace reel::apps {
 
