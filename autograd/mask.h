@@ -4,7 +4,6 @@
 // A mask hides keys, never queries: a hidden key gets the score -inf and so the weight 0. A query from which all keys
 // are hidden yields zeros, and no gradient flows through it.
 
-#include <algorithm>
 #include <optional>
 
 #include "autograd/ids.h"

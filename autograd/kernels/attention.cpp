@@ -5,6 +5,7 @@
 
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/rows.h"
 #include "autograd/kernels/simd.h"
 
 namespace reel::kernels {
@@ -28,12 +29,6 @@ struct Workspace {
     return workspace;
   }
 };
-
-template <class T>
-T* room(std::vector<T>& buffer, int64_t size) {
-  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
-  return buffer.data();
-}
 
 /// The queries of a block are padded to whole panels with copies of the last one; what these yield is not used.
 template <class T>
@@ -154,17 +149,6 @@ void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sum
   }
 }
 
-/// dot products of the rows of x and y
-template <class T>
-void dot_rows(Matrix<const T> x, Matrix<const T> y, int64_t rows, int64_t width, T* dots) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const Matrix<const T> a = x.at(i, 0), b = y.at(i, 0);
-    T sum = 0;
-    for (int64_t j = 0; j < width; ++j) sum += a.data[j * a.col_stride] * b.data[j * b.col_stride];
-    dots[i] = sum;
-  }
-}
-
 template <class T>
 void copy_rows(const T* from, int64_t rows, int64_t width, Matrix<T> to) {
   for (int64_t i = 0; i < rows; ++i) std::copy_n(from + i * width, width, to.data + i * to.row_stride);
@@ -176,7 +160,7 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width;
   T* dots = room(workspace.dots, shape.queries);
-  dot_rows(dout, out, shape.queries, E, dots);
+  for (int64_t i = 0; i < shape.queries; ++i) dots[i] = dot(E, dout.at(i, 0).data, out.at(i, 0).data);
 
   for (int64_t key = 0; key == 0 || key < shape.keys; key += key_block) {
     const int64_t keys = std::min(key_block, shape.keys - key);
@@ -209,6 +193,7 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
   }
 }
 
+/// body(i) for every head i, on several threads.
 template <class Body>
 void for_each_head(const AttentionShape& shape, const Body& body) {
   int64_t heads = 1;

@@ -50,7 +50,7 @@ template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums);
 
-/// dq, dk and dv, their rows dense, from the gradient of out. With P = softmax(scale Q Kᵀ):
+/// dq, dk and dv from the gradient of out; the rows of all of them are dense. With P = softmax(scale Q Kᵀ):
 ///   dV = Pᵀ dO          dP = dO Vᵀ          dS = P (dP - Σ dO O)          dQ = scale dS K          dK = scale dSᵀ Q
 template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,

@@ -5,6 +5,7 @@
 
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/rows.h"
 #include "autograd/kernels/simd.h"
 #include "autograd/kernels/tile.h"
 
@@ -94,14 +95,7 @@ struct Slab {
   }
 };
 
-/// Buffers of the thread that starts a product; the others read them.
-template <class T>
-T* room(std::vector<T>& buffer, int64_t size) {
-  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
-  return buffer.data();
-}
-
-/// Packs and copies what is read faster that way.
+/// Packs and copies what is read faster that way, into buffers of the thread that starts the product.
 template <class T>
 Slab<T> prepare(const Product<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), x.b.at(depths.begin, 0), x.packs_b()};
@@ -141,24 +135,6 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
              x.c_stride, columns.size(), epilogue);
     }
   }
-}
-
-/// The scalar product of a dense row and a dense vector.
-template <class T>
-T dot(int64_t k, const T* row, const T* x) {
-  constexpr int chains = 4;  // enough independent additions to hide their latency
-  Vec<T> sum[chains];
-  for (Vec<T>& chain : sum) chain = splat(T(0));
-  int64_t p = 0;
-  for (; p + chains * lanes<T> <= k; p += chains * lanes<T>) {
-#pragma GCC unroll 4
-    for (int i = 0; i < chains; ++i) sum[i] = fma(load(row + p + i * lanes<T>), load(x + p + i * lanes<T>), sum[i]);
-  }
-  for (; p < k; p += lanes<T>) {
-    const int64_t rest = std::min(k - p, lanes<T>);
-    sum[0] = fma(load_n(row + p, rest), load_n(x + p, rest), sum[0]);
-  }
-  return reduce_add(Vec<T>((sum[0] + sum[1]) + (sum[2] + sum[3])));
 }
 
 /// A matrix with dense rows times a dense vector: elements `range` of the m x 1 or 1 x n result.

@@ -2,6 +2,7 @@
 // Copies of parts of a matrix that lie closer together in memory than the original.
 
 #include <algorithm>
+#include <vector>
 
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/rows.h"
@@ -50,6 +51,13 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
       for (int64_t i = 0; i < lanes<T>; ++i) to[i] = columns[i][p * b.row_stride];
     }
   }
+}
+
+/// Room for `size` elements in a buffer that a thread keeps, and that grows when it has to.
+template <class T>
+T* room(std::vector<T>& buffer, int64_t size) {
+  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
+  return buffer.data();
 }
 
 /// How many elements compact() needs room for.

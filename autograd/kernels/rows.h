@@ -39,4 +39,22 @@ void store_part(T* to, const Vec<T>& x, int64_t count) {
   count == lanes<T> ? store(to, x) : store_n(to, x, count);
 }
 
+/// The scalar product of two rows.
+template <class T>
+T dot(int64_t k, const T* row, const T* x) {
+  constexpr int chains = 4;  // enough independent additions to hide their latency
+  Vec<T> sum[chains];
+  for (Vec<T>& chain : sum) chain = splat(T(0));
+  int64_t p = 0;
+  for (; p + chains * lanes<T> <= k; p += chains * lanes<T>) {
+#pragma GCC unroll 4
+    for (int i = 0; i < chains; ++i) sum[i] = fma(load(row + p + i * lanes<T>), load(x + p + i * lanes<T>), sum[i]);
+  }
+  for (; p < k; p += lanes<T>) {
+    const int64_t rest = std::min(k - p, lanes<T>);
+    sum[0] = fma(load_n(row + p, rest), load_n(x + p, rest), sum[0]);
+  }
+  return reduce_add(Vec<T>((sum[0] + sum[1]) + (sum[2] + sum[3])));
+}
+
 }  // namespace reel::kernels
