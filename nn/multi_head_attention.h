@@ -8,6 +8,7 @@
 // B batch, T queries, S keys, H heads, D width.
 
 #include "nn/attention.h"
+#include "nn/packing.h"
 #include "nn/residual.h"
 
 namespace reel::nn {
@@ -34,12 +35,13 @@ class MultiHeadAttention : public Module {
   explicit MultiHeadAttention(const Config& config);
   /// x (B, T, D) attends to memory (B, S, D). With Norm::post or Norm::pre the residual connection and the
   /// normalization are part of it; with Norm::none neither is. Where memory is x, the very tensor, keys and values are
-  /// normalized with the queries by Norm::pre; another memory is taken as it comes.
-  Attended operator()(const Tensor& x, const Tensor& memory, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  /// normalized with the queries by Norm::pre; another memory is taken as it comes. Packed texts yield packed output,
+  /// and need a mask that hides their padding.
+  Attended operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
   /// To another memory, whose keys and values were computed once, for many x: of as many texts as x, or of one for all.
   Attended operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,
                       KeepMaps keep = KeepMaps::yes) const;
-  KeysAndValues keys_and_values(const Tensor& memory) const;
+  KeysAndValues keys_and_values(const Texts& memory) const;
   /// To itself and to the tokens that `past` holds, which x goes on from, and is added to.
   Attended operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
 
@@ -52,7 +54,7 @@ class MultiHeadAttention : public Module {
   Tensor by_head(const Tensor& all) const;
   /// x, normalized where that comes first, attends to memory_of(x).
   template <class MemoryOf>
-  Attended attend(const Tensor& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
+  Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
 
   int64_t heads_;
 };

@@ -21,7 +21,8 @@ class RecurrentTranslator : public Translator {
 
   explicit RecurrentTranslator(const Config& config);
   Tensor encode(const Ids& source) const override;  // (B, S) -> (B, D)
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override;
+  using Translator::decode;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const override;
   /// Keeps the decoder's last state.
   std::unique_ptr<Translation> start(const Ids& source) const override;
 
@@ -29,9 +30,6 @@ class RecurrentTranslator : public Translator {
   GRU encoder, decoder;
   Linear trg_word_prj;
   Dropout drop;
-
- private:
-  std::int32_t padding_;
 };
 
 }  // namespace reel::nn

@@ -39,11 +39,15 @@ void start_embedding(const Transformer::Frame& frame, const Config& c) {
   }
 }
 
+/// The same time for B new tokens. (B, 1)
+Ids times(int64_t B, int64_t time) {
+  return Ids({B, 1}, std::vector<std::int32_t>(static_cast<std::size_t>(B), static_cast<std::int32_t>(time)));
+}
+
 class CachingTranslation : public Translation {
  public:
-  CachingTranslation(const Transformer& model, const Ids& source, std::int32_t padding)
+  CachingTranslation(const Transformer& model, const Ids& source)
       : model_(model),
-        padding_(padding),
         source_(source),
         target_(Ids::zeros({source.size(0), 0})),
         past_(model.decoder.layer_stack.size()) {
@@ -55,9 +59,10 @@ class CachingTranslation : public Translation {
     keep(rows);
     const int64_t B = tokens.numel(), length = target_.size(1);
     target_ = append_column(target_, tokens);
-    const Mask source_mask = Mask::padding(source_, padding_);
-    const Mask target_mask = Mask::padding(target_, padding_) & Mask::causal();
-    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), length);  // (B, 1, D)
+    model_.decoder.frame.check_length(target_);
+    const Mask source_mask = Mask::padding(source_, model_.padding());
+    const Mask target_mask = Mask::padding(target_, model_.padding()) & Mask::causal();
+    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
     for (std::size_t i = 0; i < past_.size(); ++i) {
       const Transformer::DecoderLayer& layer = model_.decoder.layer_stack[i];
       x = layer.slf_attn(x, past_[i], target_mask, KeepMaps::no).output;
@@ -80,7 +85,6 @@ class CachingTranslation : public Translation {
   }
 
   const Transformer& model_;
-  std::int32_t padding_;
   Ids source_, target_;                // (B, S) or (1, S), (B, T)
   std::vector<KeysAndValues> memory_;  // of the source, for each layer of the decoder
   std::vector<KeyValueCache> past_;    // of the target
@@ -97,11 +101,16 @@ Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, cons
       scale_(c.scale_embeddings ? std::sqrt(static_cast<double>(c.width)) : 1),
       post_(c.norm == Norm::post) {}
 
-Tensor Transformer::Frame::enter(const Ids& tokens, int64_t start) const {
-  if (tokens.rank() != 2) fail("Transformer: tokens are ", tokens.shape(), "; need (batch, time)");
-  const int64_t end = start + tokens.size(1), length = pos_table.size(1);
-  if (end > length) fail("Transformer: a text of ", end, " tokens is longer than the model's ", length);
-  const Tensor x = drop_(word_emb(tokens) * scale_ + pos_table.slice(1, start, end));  // (B, T, D)
+void Transformer::Frame::check_length(const Ids& texts) const {
+  if (texts.rank() != 2) fail("Transformer: tokens are ", texts.shape(), "; need (batch, time)");
+  const int64_t length = pos_table.size(1);
+  if (texts.size(1) > length) {
+    fail("Transformer: a text of ", texts.size(1), " tokens is longer than the model's ", length);
+  }
+}
+
+Tensor Transformer::Frame::enter(const Ids& tokens, const Ids& times) const {
+  const Tensor x = drop_(word_emb(tokens) * scale_ + embedding(pos_table.select(0, 0), times));  // (..., D)
   return post_ ? layer_norm(x) : x;
 }
 
@@ -122,60 +131,67 @@ Transformer::Decoder::Decoder(const Config& c)
       layer_stack(children("layer_stack", c.depth, [&] { return DecoderLayer(c); })) {}
 
 Transformer::Transformer(const Config& c)
-    : encoder(child("encoder", Encoder(c))),
+    : Translator(c.padding),
+      encoder(child("encoder", Encoder(c))),
       decoder(child("decoder", Decoder(c))),
       trg_word_prj(child("trg_word_prj", c.tie_projection ? Linear(decoder.frame.word_emb.weight)
-                                                          : Linear(c.width, c.target_vocabulary, Bias::no, c.dtype))),
-      padding_(c.padding) {
+                                                          : Linear(c.width, c.target_vocabulary, Bias::no, c.dtype))) {
   if (c.norm == Norm::none) fail("Transformer: without normalization nothing holds a stack of layers in bounds");
   glorot_uniform(*this);
   start_embedding(encoder.frame, c);
   start_embedding(decoder.frame, c);
 }
 
-Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, nullptr); }
+Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, Packing(source, padding()), nullptr); }
 
-Tensor Transformer::decode(const Tensor& memory, const Ids& source, const Ids& target) const {
-  return run_decoder(memory, source, target, nullptr);
+Tensor Transformer::decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const {
+  return run_decoder(memory, source, target, tokens, nullptr);
 }
 
 std::unique_ptr<Translation> Transformer::start(const Ids& source) const {
-  return std::make_unique<CachingTranslation>(*this, source, padding_);
+  return std::make_unique<CachingTranslation>(*this, source);
 }
 
 Transformer::Maps Transformer::attention_maps(const Ids& source, const Ids& target) const {
   Maps maps;
-  run_decoder(run_encoder(source, &maps), source, target, &maps);
+  const Tensor memory = run_encoder(source, Packing::whole(source.shape()), &maps);
+  run_decoder(memory, source, target, Packing::whole(target.shape()), &maps);
   return maps;
 }
 
-Tensor Transformer::run_encoder(const Ids& source, Maps* maps) const {
-  Tensor x = encoder.frame.enter(source);  // (B, S, D)
-  const Mask mask = Mask::padding(source, padding_);
+Tensor Transformer::run_encoder(const Ids& source, const Packing& tokens, Maps* maps) const {
+  encoder.frame.check_length(source);
+  const Mask mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
+  Tensor x = encoder.frame.enter(tokens.pack(source), tokens.times());  // (N, D)
   for (const EncoderLayer& layer : encoder.layer_stack) {
-    const Attended self = layer.slf_attn(x, x, mask, keep);
+    const Texts texts(x, tokens);
+    const Attended self = layer.slf_attn(texts, texts, mask, keep);
     x = layer.pos_ffn(self.output);
     if (maps) maps->encoder.push_back(self.maps);
   }
-  return encoder.frame.leave(x);
+  return tokens.unpack(encoder.frame.leave(x));  // (B, S, D)
 }
 
-Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const Ids& target, Maps* maps) const {
-  Tensor x = decoder.frame.enter(target);  // (B, T, D)
-  const Mask source_mask = Mask::padding(source, padding_);
-  const Mask target_mask = Mask::padding(target, padding_) & Mask::causal();
+Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens,
+                                Maps* maps) const {
+  decoder.frame.check_length(target);
+  const Packing source_tokens(source, padding());
+  const Mask mask = Mask::padding(target, padding()) & Mask::causal(), source_mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
+  const Tensor seen = source_tokens.pack(memory);
+  Tensor x = decoder.frame.enter(tokens.pack(target), tokens.times());  // (N, D)
   for (const DecoderLayer& layer : decoder.layer_stack) {
-    const Attended self = layer.slf_attn(x, x, target_mask, keep);
-    const Attended cross = layer.enc_attn(self.output, memory, source_mask, keep);
+    const Texts texts(x, tokens);
+    const Attended self = layer.slf_attn(texts, texts, mask, keep);
+    const Attended cross = layer.enc_attn({self.output, tokens}, {seen, source_tokens}, source_mask, keep);
     x = layer.pos_ffn(cross.output);
     if (maps) {
       maps->decoder.push_back(self.maps);
       maps->cross.push_back(cross.maps);
     }
   }
-  return trg_word_prj(decoder.frame.leave(x));  // (B, T, V)
+  return trg_word_prj(decoder.frame.leave(x));  // (N, V)
 }
 
 }  // namespace reel::nn

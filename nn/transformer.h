@@ -3,8 +3,9 @@
 //
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
-// made of the source. Padding is hidden from everybody. Positions are sines and cosines, or learned. Matrices
-// start uniform as Glorot and Bengio (2010) propose; embeddings and positions such that neither drowns the other.
+// made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
+// sines and cosines, or learned. Matrices start uniform as Glorot and Bengio (2010) propose; embeddings and positions
+// such that neither drowns the other.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 
@@ -46,7 +47,8 @@ class Transformer : public Translator {
 
   explicit Transformer(const Config& config);
   Tensor encode(const Ids& source) const override;
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override;
+  using Translator::decode;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const override;
   /// Keeps keys and values: those of the source, which are computed once, and those of the target so far.
   std::unique_ptr<Translation> start(const Ids& source) const override;
   /// All attention maps of translating source (B, S) to target (B, T).
@@ -57,8 +59,10 @@ class Transformer : public Translator {
   class Frame : public Module {
    public:
     Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
-    /// tokens (B, T) at the positions from `start` on.
-    Tensor enter(const Ids& tokens, int64_t start = 0) const;
+    /// Tokens (...), each at a time (...) of its text -> (..., D)
+    Tensor enter(const Ids& tokens, const Ids& times) const;
+    /// Throws unless there are positions for all of texts (B, T).
+    void check_length(const Ids& texts) const;
     Tensor leave(const Tensor& x) const { return post_ ? x : layer_norm(x); }
 
     Embedding word_emb;
@@ -100,11 +104,10 @@ class Transformer : public Translator {
   Linear trg_word_prj;  // (V, D), no bias
 
  private:
-  /// encode and decode, which also note where they look if `maps` is not null.
-  Tensor run_encoder(const Ids& source, Maps* maps) const;
-  Tensor run_decoder(const Tensor& memory, const Ids& source, const Ids& target, Maps* maps) const;
-
-  std::int32_t padding_;
+  /// encode and decode for the tokens that are packed, which also note where they look if `maps` is not null.
+  Tensor run_encoder(const Ids& source, const Packing& tokens, Maps* maps) const;
+  Tensor run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens,
+                     Maps* maps) const;
 };
 
 }  // namespace reel::nn

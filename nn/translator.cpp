@@ -27,6 +27,11 @@ class WholeTranslation : public Translation {
 
 }  // namespace
 
+Tensor Translator::decode(const Tensor& memory, const Ids& source, const Ids& target) const {
+  const Packing all = Packing::whole(target.shape());
+  return all.unpack(decode(memory, source, target, all));
+}
+
 std::unique_ptr<Translation> Translator::start(const Ids& source) const {
   return std::make_unique<WholeTranslation>(*this, source);
 }

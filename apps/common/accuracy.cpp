@@ -24,7 +24,7 @@ Hits& Hits::operator+=(const Hits& more) {
   return *this;
 }
 
-Hits count_hits(const Tensor& some_scores, const Ids& targets, std::int32_t ignored) {
+Hits count_hits(const Tensor& some_scores, const Ids& targets) {
   const Tensor scores = dense(some_scores);
   const std::int64_t count = scores.size(-1);
   if (scores.numel() != targets.numel() * count) {
@@ -35,10 +35,8 @@ Hits count_hits(const Tensor& some_scores, const Ids& targets, std::int32_t igno
   with_type(scores.dtype(), [&]<class T>(T) {
     const T* row = scores.data<T>();
     for (const std::int32_t target : targets.values()) {
-      if (target != ignored) {
-        if (target < 0 || target >= count) fail("count_hits: the target ", target, " is none of ", count, " scores");
-        hits += {is_largest(row, count, target) ? 1 : 0, 1};
-      }
+      if (target < 0 || target >= count) fail("count_hits: the target ", target, " is none of ", count, " scores");
+      hits += {is_largest(row, count, target) ? 1 : 0, 1};
       row += count;
     }
   });

@@ -94,17 +94,16 @@ EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokeni
 }
 
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows) {
-  std::vector<data::Tokens> inputs, outputs;
+  std::vector<data::Tokens> inputs;
+  data::Tokens outputs;
   data::Rows places;
-  std::int64_t words = 0;
   for (std::int64_t row : rows) {
     const data::Tokens& target = pairs.targets[static_cast<std::size_t>(row)];
     inputs.emplace_back(target.begin(), target.end() - 1);
-    outputs.emplace_back(target.begin() + 1, target.end());
+    outputs.insert(outputs.end(), target.begin() + 1, target.end());
     places.push_back(std::ssize(places));
-    words += std::ssize(outputs.back());
   }
-  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, data::pad(outputs, places).ids, words};
+  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, Ids(std::move(outputs))};
 }
 
 double TranslateScore::perplexity() const { return std::exp(loss); }
@@ -122,10 +121,9 @@ TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::i
   Hits hits;
   for (const data::Rows& rows : batches_by_length(pairs.sources, batch_size)) {
     const PairBatch batch = make_batch(pairs, rows);
-    const Tensor logits = model(batch.sources, batch.inputs);  // (B, T, V)
-    score.loss +=
-        cross_entropy(logits, batch.outputs, {.ignore_index = data::pad_id}).item() * static_cast<double>(batch.words);
-    hits += count_hits(logits, batch.outputs, data::pad_id);
+    const Tensor logits = model.packed(batch.sources, batch.inputs);  // (N, V)
+    score.loss += cross_entropy(logits, batch.outputs).item() * static_cast<double>(batch.outputs.numel());
+    hits += count_hits(logits, batch.outputs);
   }
   score.loss /= static_cast<double>(hits.all);
   score.accuracy = hits.share();

@@ -40,11 +40,10 @@ data::Tokens encode_sentence(const std::string& text, const data::WordTokenizer&
 EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
                           const data::WordTokenizer& target, std::int64_t length);
 
-/// The pairs at `rows` as a batch: the decoder reads `inputs` and is to say `outputs`, one word later; padding where a
-/// sentence is shorter than the longest.
+/// The pairs at `rows` as a batch: the decoder reads `inputs` and is to say `outputs`, one word later.
 struct PairBatch {
-  Ids sources, inputs, outputs;
-  std::int64_t words;  // of the outputs that are not padding
+  Ids sources, inputs;  // (B, S) and (B, T), padded where a sentence is shorter than the longest
+  Ids outputs;          // (N), of one sentence after the other
 };
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
 

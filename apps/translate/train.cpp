@@ -48,10 +48,9 @@ class TranslateTask : public Task {
 
   BatchLoss next_loss() override {
     const PairBatch batch = make_batch(train_, order_.next());
-    const Tensor logits = (*model_)(batch.sources, batch.inputs);
-    return {cross_entropy(logits, batch.outputs,
-                          {.ignore_index = data::pad_id, .label_smoothing = config_.label_smoothing}),
-            batch.words, count_hits(logits, batch.outputs, data::pad_id)};
+    const Tensor logits = model_->packed(batch.sources, batch.inputs);  // (N, V)
+    return {cross_entropy(logits, batch.outputs, {.label_smoothing = config_.label_smoothing}), batch.outputs.numel(),
+            count_hits(logits, batch.outputs)};
   }
   std::vector<Measure> train_measures(double loss, double accuracy) const override {
     return {{"loss", loss, "translation/train-loss", loss},

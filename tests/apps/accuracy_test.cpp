@@ -19,14 +19,6 @@ TEST_CASE("hits are counted where the largest score is the target's", "[accuracy
   CHECK(hits.share() == 0.75);
 }
 
-TEST_CASE("an ignored target is neither right nor wrong", "[accuracy]") {
-  const Tensor scores = tensor({3, 2}, {1, 0, 1, 0, 0, 1});
-  const Hits hits = count_hits(scores, Ids({3}, {0, 1, 0}), 0);
-  CHECK(hits.right == 0);
-  CHECK(hits.all == 1);
-  CHECK(count_hits(scores, Ids({3}, {0, 1, 0})).right == 1);
-}
-
 TEST_CASE("hits of several batches add up", "[accuracy]") {
   Hits hits{1, 4};
   hits += {3, 4};

@@ -20,17 +20,18 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
-constexpr std::int32_t vocabulary = 5, start = 2, end_token = 3;
+constexpr std::int32_t vocabulary = 5, start = 2, end_token = 3, no_padding = -1;
 constexpr double impossible = -1e9;
 
 /// What follows a beginning is as `next` says: log-probabilities up to a constant, one for each token.
 class MadeUp : public nn::Translator {
  public:
   using Next = std::function<std::vector<double>(const Tokens& source, const Tokens& beginning)>;
-  explicit MadeUp(Next next) : next_(std::move(next)) {}
+  explicit MadeUp(Next next) : Translator(no_padding), next_(std::move(next)) {}
 
   Tensor encode(const Ids& source) const override { return zeros({source.size(0), source.size(1), 1}); }
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override {
+  using Translator::decode;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const nn::Packing& tokens) const override {
     REQUIRE(memory.size(0) == target.size(0));
     REQUIRE(source.size(0) == target.size(0));
     const int64_t B = target.size(0), T = target.size(1), S = source.size(1);
@@ -43,7 +44,7 @@ class MadeUp : public nn::Translator {
         }
       }
     }
-    return tensor({B, T, vocabulary}, logits, DType::f64);
+    return tokens.pack(tensor({B, T, vocabulary}, logits, DType::f64));
   }
 
  private:
@@ -91,10 +92,11 @@ void search_all(const MadeUp& model, const Ids& source, double alpha, std::size_
 /// The same model, but with the whole target decoded for every token.
 class WithoutCache : public nn::Translator {
  public:
-  explicit WithoutCache(const nn::Translator& model) : model_(model) {}
+  explicit WithoutCache(const nn::Translator& model) : Translator(model.padding()), model_(model) {}
   Tensor encode(const Ids& source) const override { return model_.encode(source); }
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const override {
-    return model_.decode(memory, source, target);
+  using Translator::decode;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const nn::Packing& tokens) const override {
+    return model_.decode(memory, source, target, tokens);
   }
 
  private:

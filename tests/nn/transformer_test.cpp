@@ -70,13 +70,13 @@ TEST_CASE("transformer: sines and cosines are not trained, learned positions are
 
 TEST_CASE("transformer: what stands around the layers") {
   manual_seed(120);
-  const Ids tokens({1, 2}, {3, 5});
-  const Tensor table = sinusoidal_positions(2, 4, DType::f64);
+  const Ids tokens({1, 2}, {3, 5}), times({1, 2}, {1, 0});
+  const Tensor table = rows(sinusoidal_positions(2, 4, DType::f64), 0, {1, 0});
   auto rows_of = [](const Embedding& embedding) { return embedding(Ids({1, 2}, {3, 5})); };
 
   const Transformer post(small());
   const Transformer::Frame& after = post.encoder.frame;
-  CHECK(close(after.enter(tokens), after.layer_norm(rows_of(after.word_emb) * 2.0 + table)));  // √4
+  CHECK(close(after.enter(tokens, times), after.layer_norm(rows_of(after.word_emb) * 2.0 + table)));  // √4
   CHECK(after.leave(table).same(table));
 
   Config config = small();
@@ -84,7 +84,7 @@ TEST_CASE("transformer: what stands around the layers") {
   config.scale_embeddings = false;
   const Transformer pre(config);
   const Transformer::Frame& before = pre.decoder.frame;
-  CHECK(close(before.enter(tokens), rows_of(before.word_emb) + table));
+  CHECK(close(before.enter(tokens, times), rows_of(before.word_emb) + table));
   CHECK(same_bits(before.leave(table), before.layer_norm(table)));
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("transformer: drops of the embeddings with their positions") {
   config.norm = Norm::pre;
   config.dropout = 1;
   const Transformer model(config);
-  CHECK(model.encoder.frame.enter(Ids({1, 2}, {3, 5})).to_vector() == Values(8, 0));
+  CHECK(model.encoder.frame.enter(Ids({1, 2}, {3, 5}), Ids({1, 2}, {0, 1})).to_vector() == Values(8, 0));
 }
 
 TEST_CASE("transformer: encoder and decoder are their layers, one after another") {
@@ -102,18 +102,21 @@ TEST_CASE("transformer: encoder and decoder are their layers, one after another"
   config.depth = 2;
   const Transformer model(config);
   const Ids source({2, 3}, {1, 2, 3, 4, pad, pad}), target({2, 2}, {1, 2, 3, pad});
+  const Packing of_source(source, pad), of_target(target, pad);
   const Mask hide_source = Mask::padding(source, pad), hide_target = Mask::padding(target, pad) & Mask::causal();
-  Tensor memory = model.encoder.frame.enter(source);
+  Tensor memory = model.encoder.frame.enter(source, Ids({2, 3}, {0, 1, 2, 0, 1, 2}));
   for (const auto& layer : model.encoder.layer_stack) {
     memory = layer.pos_ffn(layer.slf_attn(memory, memory, hide_source).output);
   }
-  CHECK(close(model.encode(source), memory));  // here the maps are kept, there they never were
-  Tensor x = model.decoder.frame.enter(target);
+  // Here the maps are kept, and padding goes through all layers.
+  CHECK(close(of_source.pack(model.encode(source)), of_source.pack(memory)));
+  Tensor x = model.decoder.frame.enter(target, Ids({2, 2}, {0, 1, 0, 1}));
   for (const auto& layer : model.decoder.layer_stack) {
     x = layer.slf_attn(x, x, hide_target).output;
     x = layer.pos_ffn(layer.enc_attn(x, memory, hide_source).output);
   }
   CHECK(close(model.decode(memory, source, target), model.trg_word_prj(x)));
+  CHECK(close(model.decode(memory, source, target, of_target), of_target.pack(model.trg_word_prj(x))));
 }
 
 TEST_CASE("transformer: a tied projection is the target's embedding under a second name") {
