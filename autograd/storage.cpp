@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "autograd/error.h"
@@ -22,6 +23,11 @@ namespace {
 constexpr std::size_t cache_line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
+// Blocks of middle size are cut from chunks: each in huge pages of its own, they would waste much of their last one.
+constexpr std::size_t smallest_cut = huge_page / 8;
+constexpr std::size_t chunk_size = 8 * huge_page;
+bool is_cut(std::size_t size_class) { return size_class >= smallest_cut && size_class < chunk_size; }
+
 /// Rounds up to one of four steps between two powers of two: at most a fifth of a block is wasted.
 std::size_t round_to_class(std::size_t bytes) {
   if (bytes <= cache_line) return cache_line;
@@ -30,9 +36,9 @@ std::size_t round_to_class(std::size_t bytes) {
 }
 
 std::byte* take_from_system(std::size_t bytes) {
-  bool large = bytes >= huge_page / 2;
-  std::size_t alignment = large ? huge_page : cache_line;
-  std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
+  const bool large = bytes >= chunk_size;
+  const std::size_t alignment = large ? huge_page : cache_line;
+  const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
   void* block = std::aligned_alloc(alignment, padded);
   if (!block) throw std::bad_alloc();
 #ifdef __linux__
@@ -93,18 +99,34 @@ class Pool {
       free->second.pop_back();
       return block;
     }
-    make_room(size_class);
-    const Block block{take_from_system(size_class), size_class};
-    stats_.reserved += size_class;
+    return {is_cut(size_class) ? cut(size_class) : allocate(size_class), size_class};
+  }
+
+  std::byte* allocate(std::size_t bytes) {
+    make_room(bytes);
+    std::byte* block = take_from_system(bytes);
+    stats_.reserved += bytes;
     ++stats_.system_allocations;
     return block;
   }
 
-  /// A system that promises more than it has would end the process later, without a word.
+  /// From the newest chunk, or from another; what is left of the older ones is never touched, and so takes no memory.
+  std::byte* cut(std::size_t bytes) {
+    if (left_ < bytes) {
+      chunk_ = allocate(chunk_size);
+      left_ = chunk_size;
+    }
+    left_ -= bytes;
+    return std::exchange(chunk_, chunk_ + bytes);
+  }
+
+  /// A system that promises more than it has would end the process later, without a word. Free blocks go back first,
+  /// but for those that share a chunk.
   void make_room(std::size_t bytes) {
     static const std::size_t limit = physical_memory();
     if (bytes <= limit && stats_.reserved <= limit - bytes) return;
     for (auto& [size_class, blocks] : free_) {
+      if (is_cut(size_class)) continue;
       stats_.reserved -= size_class * blocks.size();
       for (std::byte* block : blocks) std::free(block);
       blocks.clear();
@@ -116,6 +138,8 @@ class Pool {
 
   std::mutex mutex_;
   std::map<std::size_t, std::vector<std::byte*>> free_;
+  std::byte* chunk_ = nullptr;  // what is left of the newest one
+  std::size_t left_ = 0;
   MemoryStats stats_{};
 };
 
