@@ -1,5 +1,6 @@
 #include "autograd/storage.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -40,7 +41,7 @@ TEST_CASE("statistics follow what is in use") {
 }
 
 TEST_CASE("a block that was given back is used again") {
-  constexpr std::size_t bytes = 12'345'678;
+  constexpr std::size_t bytes = 32'345'678;
   std::optional<Storage> storage(std::in_place, bytes);
   std::byte* const first = storage->data();
   const std::uint64_t asked = memory_stats().system_allocations;
@@ -61,6 +62,21 @@ TEST_CASE("a request is served by a larger free block, but not by one twice as l
   CHECK(memory_stats().current == before.current);
   { Storage small(33'000'000); }
   CHECK(memory_stats().reserved >= before.reserved + 33'000'000);
+}
+
+TEST_CASE("blocks of middle size share what the system gives") {
+  const MemoryStats before = memory_stats();
+  std::vector<std::unique_ptr<Storage>> blocks;
+  for (int i = 0; i < 16; ++i) {
+    blocks.push_back(std::make_unique<Storage>(1'200'000));
+    std::memset(blocks.back()->data(), i, 1'200'000);
+  }
+  for (int i = 0; i < 16; ++i) {
+    const std::byte* data = blocks[static_cast<std::size_t>(i)]->data();
+    CHECK(std::all_of(data, data + 1'200'000, [i](std::byte b) { return b == static_cast<std::byte>(i); }));
+  }
+  CHECK(memory_stats().system_allocations <= before.system_allocations + 2);
+  CHECK(memory_stats().reserved <= before.reserved + (32u << 20));
 }
 
 TEST_CASE("the peak can be started anew") {
