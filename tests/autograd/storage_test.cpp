@@ -41,7 +41,7 @@ TEST_CASE("statistics follow what is in use") {
 }
 
 TEST_CASE("a block that was given back is used again") {
-  constexpr std::size_t bytes = 32'345'678;
+  constexpr std::size_t bytes = 20'345'678;
   std::optional<Storage> storage(std::in_place, bytes);
   std::byte* const first = storage->data();
   const std::uint64_t asked = memory_stats().system_allocations;

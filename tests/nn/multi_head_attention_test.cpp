@@ -148,6 +148,26 @@ TEST_CASE("multi-head attention: gradients, to itself and to a memory, with each
   }
 }
 
+TEST_CASE("multi-head attention: packed texts are the padded ones without the padding") {
+  manual_seed(130);
+  const Ids queries({2, 3}, {1, 2, 0, 3, 4, 5}), keys({2, 4}, {1, 2, 3, 0, 4, 0, 0, 0});
+  const Packing of_queries(queries, 0), of_keys(keys, 0);
+  const Mask mask = Mask::padding(keys, 0), causal = Mask::padding(queries, 0) & Mask::causal();
+  const Tensor x = normal({2, 3, 4}, 23), memory = normal({2, 4, 4}, 24);
+  const Texts packed_x(of_queries.pack(x), of_queries), packed_memory(of_keys.pack(memory), of_keys);
+  for (Norm norm : norms) {
+    const MultiHeadAttention attention = make(norm);
+    const Attended cross = attention(packed_x, packed_memory, mask), self = attention(packed_x, packed_x, causal);
+    CHECK(close(cross.output, of_queries.pack(attention(x, memory, mask).output)));
+    CHECK(close(self.output, of_queries.pack(attention(x, x, causal).output)));
+    CHECK(close(attention(packed_x, memory, mask, KeepMaps::no).output, cross.output));
+    auto gradients = [&](const auto& in) {
+      return attention({in[0], of_queries}, {in[1], of_keys}, mask, KeepMaps::no).output;
+    };
+    CHECK(gradcheck(gradients, {packed_x.vectors, packed_memory.vectors}).problem == "");
+  }
+}
+
 TEST_CASE("multi-head attention: to a memory whose keys and values were computed before") {
   manual_seed(79);
   const Mask mask = Mask::padding(Ids({2, 4}, {0, 0, 1, 0, 0, 0, 0, 1}));
@@ -208,4 +228,7 @@ TEST_CASE("multi-head attention: what does not fit is an error") {
   CHECK_THROWS_WITH(attention(x, normal({1, 3, 4}, 18), Mask::none()), ContainsSubstring("memory is (1, 3, 4)"));
   CHECK_THROWS_WITH(attention(x.select(0, 0), x, Mask::none()), ContainsSubstring("x is (3, 4)"));
   CHECK_THROWS_AS(attention(x, normal({2, 3, 5}, 19), Mask::none()), Error);
+  const Packing three(Ids({3, 1}, {1, 1, 1}), 0);
+  CHECK_THROWS_WITH(attention(x, {normal({3, 4}, 25), three}, Mask::none()), ContainsSubstring("of as many texts"));
+  CHECK_THROWS_WITH(attention({x, three}, x, Mask::none()), ContainsSubstring("packed, (tokens, width)"));
 }

@@ -81,7 +81,7 @@ Pairs random_pairs(int64_t B, int64_t S, int64_t T, int64_t vocabulary) {
 }
 
 Tensor loss_of(const Translator& model, const Pairs& pairs) {
-  return cross_entropy(model(pairs.source, pairs.target), pairs.next, {.ignore_index = pad});
+  return cross_entropy(model.packed(pairs.source, pairs.target), Packing(pairs.target, pad).pack(pairs.next));
 }
 
 /// tokens (B, T) with `more` pad tokens after each text.
@@ -103,6 +103,17 @@ TEST_CASE("translators: logits of every token at every position") {
     const Tensor memory = model->encode(source);
     CHECK(memory.size(0) == 3);
     CHECK(same_bits(model->decode(memory, source, target), (*model)(source, target)));
+  }
+}
+
+TEST_CASE("translators: packed, they say the same after all tokens that are not padding") {
+  manual_seed(131);
+  const Ids source = random_texts(3, 6, 9, 5), target = random_texts(3, 4, 9, 7);
+  const Packing tokens(target, pad);
+  for (const auto& [name, model] : all_models({9, 8})) {
+    INFO(name);
+    CHECK(close(model->packed(source, target), tokens.pack((*model)(source, target))));
+    CHECK(model->packed(source, target).size(0) < 12);
   }
 }
 
