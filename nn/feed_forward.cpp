@@ -17,10 +17,11 @@ Sequential feed_forward(int64_t width, int64_t hidden, Activation activation, DT
 ConvFeedForward::ConvFeedForward(int64_t width, int64_t hidden, double dropout, Norm norm, DType dtype)
     : w_1(child("w_1", Conv1d(width, hidden, 1, {}, Bias::yes, dtype))),
       w_2(child("w_2", Conv1d(hidden, width, 1, {}, Bias::yes, dtype))),
+      drop(child("drop", Dropout(dropout))),
       residual(merged(Residual(norm, width, dropout, dtype))) {}
 
 Tensor ConvFeedForward::operator()(const Tensor& x) const {
-  return residual(x, [&](const Tensor& in) { return at_every_position(w_2, relu(at_every_position(w_1, in))); });
+  return residual(x, [&](const Tensor& in) { return at_every_position(w_2, drop(relu(at_every_position(w_1, in)))); });
 }
 
 }  // namespace reel::nn

@@ -23,6 +23,9 @@ ConvFeedForward position_wise(const Config& c) {
 
 Tensor table_of_positions(const Config& c) { return sinusoidal_positions(c.length, c.width, c.dtype).unsqueeze(0); }
 
+/// Where the encoder's and the decoder's own normalization stands, besides those of their layers.
+Norm norm_of(const Config& c) { return c.norm == Norm::post && !c.norm_embeddings ? Norm::none : c.norm; }
+
 void start_normal(const Tensor& table, double deviation) {
   copy(randn(table.shape(), table.dtype()) * deviation, table);
 }
@@ -96,10 +99,10 @@ Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, cons
     : word_emb(child(embedding, Embedding(vocabulary, c.width, c.dtype))),
       pos_table(c.positions == Positions::sinusoidal ? constant("position_enc.pos_table", table_of_positions(c))
                                                      : parameter("position_enc.pos_table", table_of_positions(c))),
-      layer_norm(child("layer_norm", LayerNorm(c.width, 1e-6, c.dtype))),
+      layer_norm(norm_of(c) == Norm::none ? LayerNorm(0) : child("layer_norm", LayerNorm(c.width, 1e-6, c.dtype))),
       drop_(child("drop", Dropout(c.dropout))),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<double>(c.width)) : 1),
-      post_(c.norm == Norm::post) {}
+      norm_(norm_of(c)) {}
 
 void Transformer::Frame::check_length(const Ids& texts) const {
   if (texts.rank() != 2) fail("Transformer: tokens are ", texts.shape(), "; need (batch, time)");
@@ -111,7 +114,7 @@ void Transformer::Frame::check_length(const Ids& texts) const {
 
 Tensor Transformer::Frame::enter(const Ids& tokens, const Ids& times) const {
   const Tensor x = drop_(word_emb(tokens) * scale_ + embedding(pos_table.select(0, 0), times));  // (..., D)
-  return post_ ? layer_norm(x) : x;
+  return norm_ == Norm::post ? layer_norm(x) : x;
 }
 
 Transformer::EncoderLayer::EncoderLayer(const Config& c)

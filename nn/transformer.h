@@ -34,6 +34,7 @@ class Transformer : public Translator {
     Positions positions = Positions::sinusoidal;
     Norm norm = Norm::post;
     bool scale_embeddings = true;  // by √D, so that positions do not drown them
+    bool norm_embeddings = true;   // with Norm::post, which else begins with a layer
     bool tie_projection = false;   // the projection's weights are those of the target's embedding
     DType dtype = DType::f32;
   };
@@ -54,8 +55,8 @@ class Transformer : public Translator {
   /// All attention maps of translating source (B, S) to target (B, T).
   Maps attention_maps(const Ids& source, const Ids& target) const;
 
-  /// What stands around the layers of the encoder, and around those of the decoder: embedding, positions, dropout and a
-  /// normalization, which comes first with Norm::post and last with Norm::pre.
+  /// What stands around the layers of the encoder, and around those of the decoder: embedding, positions, dropout and,
+  /// perhaps, a normalization, which comes first with Norm::post and last with Norm::pre.
   class Frame : public Module {
    public:
     Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
@@ -63,7 +64,7 @@ class Transformer : public Translator {
     Tensor enter(const Ids& tokens, const Ids& times) const;
     /// Throws unless there are positions for all of texts (B, T).
     void check_length(const Ids& texts) const;
-    Tensor leave(const Tensor& x) const { return post_ ? x : layer_norm(x); }
+    Tensor leave(const Tensor& x) const { return norm_ == Norm::pre ? layer_norm(x) : x; }
 
     Embedding word_emb;
     Tensor pos_table;  // (1, length, D)
@@ -72,7 +73,7 @@ class Transformer : public Translator {
    private:
     Dropout drop_;
     double scale_;
-    bool post_;
+    Norm norm_;  // where it comes; or none
   };
 
   struct EncoderLayer : Module {

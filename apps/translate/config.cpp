@@ -49,6 +49,8 @@ void declare_translate(Options& o, TranslateConfig& c) {
                "what says where a word stands (transformer)");
   o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"},
                "layer norm after the residuals, or before (transformer)");
+  o.add_flag(&c.norm_embeddings, "embedding-norm", Options::no_letter,
+             "without a layer norm before the first layer (transformer with --norm post)");
   o.add_flag(&c.tie, "tie", Options::no_letter,
              "the projection shares its weights with the target's embedding (transformer)");
 
@@ -57,6 +59,8 @@ void declare_translate(Options& o, TranslateConfig& c) {
         at_least(1).and_at_most(1 << 20));
   o.add(&c.label_smoothing, "label-smoothing", Options::no_letter, "SHARE",
         "share of the target that is spread over all words", at_least(0).and_less_than(1));
+  o.add_choice(&c.batches, "batches", Options::no_letter, {"random", "bucketed"},
+               "any pairs together, which teaches more, or pairs of about the same length, which takes less time");
   declare_training(o, c.training);
 
   o.section("Output");

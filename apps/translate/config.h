@@ -29,11 +29,13 @@ struct TranslateConfig {
   double dropout = 0.1;
   std::string positions = "sinusoidal";
   std::string norm = "post";
+  bool norm_embeddings = true;
   bool tie = false;
 
   // training
   std::int64_t epochs = 10;
   double label_smoothing = 0;
+  std::string batches = "random";
   TrainingConfig training{
       .batch_size = 128, .learn_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
 };

@@ -61,6 +61,7 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, std::i
                               .positions = c.positions == "learned" ? nn::Transformer::Positions::learned
                                                                     : nn::Transformer::Positions::sinusoidal,
                               .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
+                              .norm_embeddings = c.norm_embeddings,
                               .tie_projection = c.tie});
 }
 

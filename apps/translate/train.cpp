@@ -28,7 +28,8 @@ class TranslateTask : public Task {
         train_(encode_pairs(data_.train, source_, target_, config.length)),
         validation_(encode_pairs(data_.validation, source_, target_, config.length)),
         model_(std::move(model)),
-        order_(lengths(train_), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
+        order_(lengths(train_), config.training.batch_size,
+               config.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
                static_cast<std::uint64_t>(config.training.seed)) {}
 
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
@@ -173,9 +174,10 @@ class TranslateTask : public Task {
 };
 
 /// What shapes the model, its vocabularies, its data and an epoch's steps.
-constexpr std::array<std::string_view, 18> fixed{
-    "data",  "source", "target",  "vocab-size", "min-count", "max", "model",      "embedding",  "heads",
-    "depth", "hidden", "dropout", "positions",  "norm",      "tie", "batch-size", "accumulate", "random-seed"};
+constexpr std::array<std::string_view, 20> fixed{"data",   "source",  "target",     "vocab-size", "min-count",
+                                                 "max",    "model",   "embedding",  "heads",      "depth",
+                                                 "hidden", "dropout", "positions",  "norm",       "embedding-norm",
+                                                 "tie",    "batches", "batch-size", "accumulate", "random-seed"};
 
 }  // namespace
 

@@ -101,18 +101,37 @@ void exp_columns(int64_t keys, int64_t stride, T scale, T* scores, T* inverses, 
   }
 }
 
-/// Scores (keys, stride) and their gradients -> weights P and scale dS.
+/// Exponentials (keys, stride) -> weights
 template <class T>
-void differentiate_weights(int64_t keys, int64_t count, int64_t stride, T scale, const T* log_sums, const T* dots,
-                           T* scores, T* dweights) {
+void normalize_columns(int64_t keys, int64_t stride, const T* inverses, T* exponentials) {
+  for (int64_t i = 0; i < keys * stride; i += stride) {
+    for (int64_t j = 0; j < stride; j += lanes<T>) {
+      store(exponentials + i + j, Vec<T>(load(exponentials + i + j) * load(inverses + j)));
+    }
+  }
+}
+
+/// Scores (keys, stride) -> weights, by the log sums of `count` queries
+template <class T>
+void weigh_again(int64_t keys, int64_t count, int64_t stride, T scale, const T* log_sums, T* scores) {
   const Vec<T> factor(scale);
   for (int64_t j = 0; j < count; j += lanes<T>) {
-    const int64_t real = std::min(count - j, lanes<T>);
-    const Vec<T> log_sum = load_n(log_sums + j, real), dot = load_n(dots + j, real);
+    const Vec<T> log_sum = load_n(log_sums + j, std::min(count - j, lanes<T>));
     for (int64_t i = j; i < keys * stride; i += stride) {
-      const Vec<T> weight = exp(Vec<T>(load(scores + i) * factor - log_sum));
-      store(scores + i, weight);
-      store(dweights + i, Vec<T>(weight * factor * (load(dweights + i) - dot)));
+      store(scores + i, exp(Vec<T>(load(scores + i) * factor - log_sum)));
+    }
+  }
+}
+
+/// Gradients of weights P (keys, stride) -> scale dS
+template <class T>
+void differentiate_scores(int64_t keys, int64_t count, int64_t stride, T scale, const T* dots, const T* weights,
+                          T* dweights) {
+  const Vec<T> factor(scale);
+  for (int64_t j = 0; j < count; j += lanes<T>) {
+    const Vec<T> dot = load_n(dots + j, std::min(count - j, lanes<T>));
+    for (int64_t i = j; i < keys * stride; i += stride) {
+      store(dweights + i, Vec<T>(load(weights + i) * factor * (load(dweights + i) - dot)));
     }
   }
 }
@@ -125,14 +144,21 @@ struct Head {
 };
 
 template <class T>
-void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sums) {
+void scale_rows(const T* factors, int64_t rows, int64_t width, Matrix<T> x) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < width; ++j) x.data[i * x.row_stride + j] *= factors[i];
+  }
+}
+
+template <class T>
+void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sums, T* kept) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
                                 staged(head.v, shape.keys, shape.value_width, workspace.v));
   for (int64_t first = 0; first < shape.queries; first += query_block) {
     const int64_t count = std::min(query_block, shape.queries - first), stride = padded<T>(count);
     const int64_t seen = keys_seen(shape, first + count);
-    T* weights = room(workspace.weights, shape.keys * stride);
+    T* weights = kept ? kept + first * shape.keys : room(workspace.weights, shape.keys * stride);
     T inverses[query_block], logs[query_block];
 
     const T* columns = as_columns(head.q.at(first, 0), count, shape.width, workspace.q);
@@ -140,12 +166,11 @@ void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sum
     hide(shape, head.hidden, 0, seen, first, weights, stride);
     exp_columns(seen, stride, static_cast<T>(shape.scale), weights, inverses, logs);
     std::copy_n(logs, count, log_sums + first);
+    if (kept) normalize_columns(seen, stride, inverses, weights);
 
     Matrix<T> rows = out.at(first, 0);
     matmul<T>(count, shape.value_width, seen, {weights, 1, stride}, v, rows.data, rows.row_stride);
-    for (int64_t i = 0; i < count; ++i) {
-      for (int64_t j = 0; j < shape.value_width; ++j) rows.data[i * rows.row_stride + j] *= inverses[i];
-    }
+    if (!kept) scale_rows(inverses, count, shape.value_width, rows);
   }
 }
 
@@ -155,7 +180,7 @@ void copy_rows(const T* from, int64_t rows, int64_t width, Matrix<T> to) {
 }
 
 template <class T>
-void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> out, const T* log_sums,
+void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> out, const T* log_sums, const T* kept,
                      Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width;
@@ -176,14 +201,18 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
       if (seen == 0 && key > 0) continue;
       const Matrix<const T> q_rows = head.q.at(first, 0), dout_rows = dout.at(first, 0);
       const Matrix<T> dq_rows = dq.at(first, 0);
-      T* weights = room(workspace.weights, key_block * stride);
+      const T scale = static_cast<T>(shape.scale);
+      const T* weights = kept ? kept + first * shape.keys + key * stride : nullptr;  // (S, T)
+      if (!kept) {
+        T* again = room(workspace.weights, key_block * stride);
+        multiply_columns(seen, D, k, as_columns(q_rows, count, D, workspace.q), count, again);
+        hide(shape, head.hidden, key, seen, first, again, stride);
+        weigh_again(seen, count, stride, scale, log_sums + first, again);
+        weights = again;
+      }
       T* dweights = room(workspace.dweights, key_block * stride);
-
-      multiply_columns(seen, D, k, as_columns(q_rows, count, D, workspace.q), count, weights);  // (S, T)
-      hide(shape, head.hidden, key, seen, first, weights, stride);
       multiply_columns(seen, E, v, as_columns(dout_rows, count, E, workspace.dout), count, dweights);
-      differentiate_weights(seen, count, stride, static_cast<T>(shape.scale), log_sums + first, dots + first, weights,
-                            dweights);
+      differentiate_scores(seen, count, stride, scale, dots + first, weights, dweights);
       matmul<T>(seen, E, count, {weights, stride, 1}, dout_rows, dv_sum, E, {.accumulate = true});
       matmul<T>(seen, D, count, {dweights, stride, 1}, q_rows, dk_sum, D, {.accumulate = true});
       matmul<T>(count, D, seen, {dweights, 1, stride}, k, dq_rows.data, dq_rows.row_stride, {.accumulate = key > 0});
@@ -193,15 +222,26 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
   }
 }
 
+int64_t count_heads(const AttentionShape& shape) {
+  int64_t heads = 1;
+  for (int64_t size : shape.batch) heads *= size;
+  return heads;
+}
+
 /// body(i) for every head i, on several threads.
 template <class Body>
 void for_each_head(const AttentionShape& shape, const Body& body) {
-  int64_t heads = 1;
-  for (int64_t size : shape.batch) heads *= size;
   const int64_t work = 2 * shape.queries * shape.keys * (shape.width + shape.value_width);
-  parallel_for(heads, std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t head = begin; head < end; ++head) body(head);
-  });
+  parallel_for(count_heads(shape), std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t head = begin; head < end; ++head) body(head);
+               });
+}
+
+/// Head i's part of all weights, if they are kept.
+template <class T>
+T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
+  return weights ? weights + i * shape.keys * padded<std::remove_const_t<T>>(shape.queries) : nullptr;
 }
 
 /// Which keys are hidden from a head.
@@ -215,35 +255,42 @@ const std::int32_t* hidden_keys(const AttentionShape& shape, int64_t head) {
 }  // namespace
 
 template <class T>
+int64_t weights_size(const AttentionShape& shape) {
+  return count_heads(shape) * shape.keys * padded<T>(shape.queries);
+}
+
+template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
-               const Heads<T>& out, T* log_sums) {
+               const Heads<T>& out, T* log_sums, T* weights) {
   for_each_head(shape, [&](int64_t i) {
     const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    attend(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries);
+    attend(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
   });
 }
 
 template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
-                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums,
+                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
   for_each_head(shape, [&](int64_t i) {
     const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    attend_backward(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, dout.at(shape.batch, i),
-                    dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i));
+    attend_backward(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i),
+                    dout.at(shape.batch, i), dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i));
   });
 }
 
+template int64_t weights_size<float>(const AttentionShape&);
+template int64_t weights_size<double>(const AttentionShape&);
 template void attention(const AttentionShape&, const Heads<const float>&, const Heads<const float>&,
-                        const Heads<const float>&, const Heads<float>&, float*);
+                        const Heads<const float>&, const Heads<float>&, float*, float*);
 template void attention(const AttentionShape&, const Heads<const double>&, const Heads<const double>&,
-                        const Heads<const double>&, const Heads<double>&, double*);
+                        const Heads<const double>&, const Heads<double>&, double*, double*);
 template void attention_backward(const AttentionShape&, const Heads<const float>&, const Heads<const float>&,
-                                 const Heads<const float>&, const Heads<const float>&, const float*,
+                                 const Heads<const float>&, const Heads<const float>&, const float*, const float*,
                                  const Heads<const float>&, const Heads<float>&, const Heads<float>&,
                                  const Heads<float>&);
 template void attention_backward(const AttentionShape&, const Heads<const double>&, const Heads<const double>&,
-                                 const Heads<const double>&, const Heads<const double>&, const double*,
+                                 const Heads<const double>&, const Heads<const double>&, const double*, const double*,
                                  const Heads<const double>&, const Heads<double>&, const Heads<double>&,
                                  const Heads<double>&);
 

@@ -1,9 +1,10 @@
 #pragma once
-// Attention, softmax(scale Q Kᵀ) V, without ever holding the weights of all queries.
+// Attention, softmax(scale Q Kᵀ) V, without holding the weights of all queries, unless somebody wants to keep them.
 //
 // A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
 // and are used up there. The way back computes them again, from their logarithm's denominator, which is all that is
-// kept. So memory grows with the length of a text, not with its square.
+// kept. So memory grows with the length of a text, not with its square. Weights of few keys may be kept instead: that
+// saves the way back one product of six.
 // After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
 //
 // Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
@@ -44,17 +45,22 @@ struct AttentionShape {
   const std::int32_t* hidden = nullptr;
 };
 
+/// How many elements the weights of all heads have, the queries of each padded to whole vectors.
+template <class T>
+int64_t weights_size(const AttentionShape& shape);
+
 /// out (T, E) of every head, its rows dense, and of every query log Σ exp(scores), +inf where it sees nothing: its
-/// output then is 0.
+/// output then is 0. `weights` keeps the weights, in an order known here alone, or is null.
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
-               const Heads<T>& out, T* log_sums);
+               const Heads<T>& out, T* log_sums, T* weights);
 
-/// dq, dk and dv from the gradient of out; the rows of all of them are dense. With P = softmax(scale Q Kᵀ):
+/// dq, dk and dv from the gradient of out; the rows of all of them are dense. `weights` are those that attention()
+/// kept, or null. With P = softmax(scale Q Kᵀ):
 ///   dV = Pᵀ dO          dP = dO Vᵀ          dS = P (dP - Σ dO O)          dQ = scale dS K          dK = scale dSᵀ Q
 template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
-                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums,
+                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv);
 
 }  // namespace reel::kernels

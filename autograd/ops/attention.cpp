@@ -83,18 +83,22 @@ Tensor attention(const Tensor& q, const Tensor& some_k, const Tensor& some_v, co
   Shape rows = q.shape();
   rows.erase(q.rank() - 1);
   const Tensor out = laid_out_as(q, v.size(-1)), log_sums(rows, q.dtype());
+  Tensor weights;  // kept for the way back where they take no more room than the queries
   with_type(q.dtype(), [&]<class T>(T) {
-    kernels::attention<T>(kernel_shape(q, k, v, mask, scale), heads<const T>(q), heads<const T>(k), heads<const T>(v),
-                          heads<T>(out), log_sums.data<T>());
+    const kernels::AttentionShape shape = kernel_shape(q, k, v, mask, scale);
+    if (Tape::recording() && k.size(-2) <= q.size(-1)) weights = Tensor({kernels::weights_size<T>(shape)}, q.dtype());
+    kernels::attention<T>(shape, heads<const T>(q), heads<const T>(k), heads<const T>(v), heads<T>(out),
+                          log_sums.data<T>(), weights.defined() ? weights.data<T>() : nullptr);
   });
-  auto backward = [q, k, v, values = detach(out), log_sums, mask, scale](const Tensor& dout, Grads& grads) {
+  auto backward = [q, k, v, values = detach(out), log_sums, weights, mask, scale](const Tensor& dout, Grads& grads) {
     if (Tape::recording()) return composed_backward(q, k, v, mask, scale, dout, grads);
     const Tensor dense_rows = dout.stride(-1) == 1 ? dout : dense(dout);
     const Tensor dq = laid_out_as(q, q.size(-1)), dk = laid_out_as(k, k.size(-1)), dv = laid_out_as(v, v.size(-1));
     with_type(q.dtype(), [&]<class T>(T) {
       kernels::attention_backward<T>(kernel_shape(q, k, v, mask, scale), heads<const T>(q), heads<const T>(k),
                                      heads<const T>(v), heads<const T>(values), log_sums.data<T>(),
-                                     heads<const T>(dense_rows), heads<T>(dq), heads<T>(dk), heads<T>(dv));
+                                     weights.defined() ? weights.data<T>() : nullptr, heads<const T>(dense_rows),
+                                     heads<T>(dq), heads<T>(dk), heads<T>(dv));
     });
     grads.add(0, dq);
     grads.add(1, dk);

@@ -73,7 +73,8 @@ TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[transl
   TinyTexts here;
   here.must_train("translate", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
-  for (const char* option : {"-E 8", "-H 4", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--tie", "--source en"}) {
+  for (const char* option : {"-E 8", "-H 4", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--no-embedding-norm",
+                             "--tie", "--batches bucketed", "--source en"}) {
     const Outcome changed = here.run("translate", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }

@@ -28,7 +28,8 @@ std::size_t words_and_ends(const std::string& text) {
 }  // namespace
 
 TEST_CASE("every translator trains, is scored and translates", "[translate]") {
-  const std::string options = GENERATE("", "--positions learned --norm pre --tie --label-smoothing 0.1", "--model rnn");
+  const std::string options = GENERATE("", "--positions learned --norm pre --tie --label-smoothing 0.1",
+                                       "--no-embedding-norm --batches bucketed", "--model rnn");
   CAPTURE(options);
   TinyTexts here;
   const Outcome trained = here.must_train("translate", options + well_trained + "--out run");

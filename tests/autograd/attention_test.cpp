@@ -65,6 +65,18 @@ TEST_CASE("attention: fused is the same as in small steps, at every size of a bl
   }
 }
 
+TEST_CASE("attention: fused is the same where it keeps its weights, as it does of few keys") {
+  for (const int64_t T : {1, 15, 63, 65, 130}) {
+    for (const int64_t S : {1, 31, 257}) {
+      for (const Mask& mask : {Mask::none(), Mask::first(), Mask::causal() & Mask::padding(some_hidden(2, S))}) {
+        CAPTURE(T, S);
+        check_same(by_heads(T, S, S + 3, 9, DType::f64), mask, 1e-12);
+      }
+    }
+  }
+  check_same(by_heads(70, 40, 40, 8, DType::f32), Mask::causal(), 2e-4);
+}
+
 TEST_CASE("attention: fused in f32, wide heads whose rows lie a page apart") {
   check_same({away_from_zero({1, 70, 8, 128}, 1, DType::f32).transpose(1, 2),
               away_from_zero({1, 300, 8, 128}, 2, DType::f32).transpose(1, 2),

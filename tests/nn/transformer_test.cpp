@@ -80,7 +80,13 @@ TEST_CASE("transformer: what stands around the layers") {
   CHECK(after.leave(table).same(table));
 
   Config config = small();
-  config.norm = Norm::pre;
+  config.norm_embeddings = false;
+  const Transformer bare(config);
+  CHECK(close(bare.encoder.frame.enter(tokens, times), rows_of(bare.encoder.frame.word_emb) * 2.0 + table));
+  CHECK(bare.decoder.frame.leave(table).same(table));
+  CHECK(names(bare).size() + 4 == names(post).size());  // two scales and two shifts fewer
+
+  config.norm = Norm::pre;  // which needs one at the end
   config.scale_embeddings = false;
   const Transformer pre(config);
   const Transformer::Frame& before = pre.decoder.frame;
