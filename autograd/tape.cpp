@@ -207,6 +207,8 @@ void Grads::add(std::size_t input, Tensor dx) {
   }
 }
 
+bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.exclusive() && x.is_contiguous(); }
+
 void Grads::accumulate(Tensor& sum, Tensor dx) {
   if (!sum.defined()) {
     sum = std::move(dx);

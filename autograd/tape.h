@@ -111,6 +111,10 @@ class Grads {
   /// over the repeated axes here, and nowhere else.
   void add(std::size_t input, Tensor dx);
 
+  /// Whether the derivative may write its result over x, which it has captured: it will not run again, and nobody else
+  /// sees x.
+  bool may_overwrite(const Tensor& x) const;
+
  private:
   friend class Tape;
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}

@@ -39,7 +39,7 @@ void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targ
   });
 }
 
-/// dx = scale (p - q), 0 in rows that are not counted
+/// dx = scale (p - q), 0 in rows that are not counted; dx may be x
 template <class T>
 void cross_entropy_backward(int64_t rows, int64_t n, const T* x, const std::int32_t* targets,
                             const std::int32_t* counted, T smoothing, const T* sums, T scale, T* dx) {

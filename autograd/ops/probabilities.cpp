@@ -108,16 +108,19 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     kernels::cross_entropy(rows, classes, x.data<T>(), t.picked.data(), t.counted.data(), static_cast<T>(smoothing),
                            losses.data<T>(), sums.data<T>());
   });
-  auto backward = [logits, x, t, smoothing, sums, rows, classes](const Tensor& dloss, Grads& grads) {
+  auto backward = [logits, t, smoothing, sums, rows, classes](const Tensor& dloss, Grads& grads) {
+    const DType dtype = logits.dtype();
     if (Tape::recording()) {
-      const Tensor counted = where(t.counted, scalar(1, x.dtype()), scalar(0, x.dtype())).unsqueeze(-1);
-      const Tensor q = scatter(expand(scalar(1 - smoothing, x.dtype()), t.picked.shape()), -1, t.picked, classes) +
+      const Tensor counted = where(t.counted, scalar(1, dtype), scalar(0, dtype)).unsqueeze(-1);
+      const Tensor q = scatter(expand(scalar(1 - smoothing, dtype), t.picked.shape()), -1, t.picked, classes) +
                        smoothing / static_cast<double>(classes);
       return grads.add(0, (softmax(logits, -1) - q) * counted * t.share() * dloss);
     }
-    const Tensor dx(x.shape(), x.dtype());
-    with_type(x.dtype(), [&]<class T>(T) {
-      kernels::cross_entropy_backward(rows, classes, x.data<T>(), t.picked.data(), t.counted.data(),
+    // With many classes there is hardly anything larger than logits: their gradient takes their place.
+    const bool in_place = grads.may_overwrite(logits);
+    const Tensor from = dense(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
+    with_type(dtype, [&]<class T>(T) {
+      kernels::cross_entropy_backward(rows, classes, from.data<T>(), t.picked.data(), t.counted.data(),
                                       static_cast<T>(smoothing), sums.data<T>(),
                                       static_cast<T>(dloss.item() * t.share()), dx.data<T>());
     });

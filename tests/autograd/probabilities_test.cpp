@@ -157,6 +157,35 @@ TEST_CASE("an impossible class that is no target does no harm") {
   for (const double value : gradient_of(ignoring, logits)) CHECK(std::isfinite(value));
 }
 
+TEST_CASE("cross_entropy: the gradient takes the place of logits that nobody else sees") {
+  const Tensor x = away_from_zero({64, 1000}, 5, DType::f32);
+  const Ids targets = Ids::zeros({64});
+  const std::size_t size = 64 * 1000 * sizeof(float);
+  auto gradient_and_peak = [&](bool keep) {
+    const Tensor leaf = detach(x).requires_grad();
+    const std::size_t before = memory_stats().current;
+    Tape tape;
+    Tensor logits = leaf * 2.0;
+    const Tensor loss = cross_entropy(logits, targets), kept = keep ? logits : Tensor();
+    logits = Tensor();
+    reset_peak_memory();
+    tape.backward(loss);
+    if (keep) CHECK(same_bits(detach(kept), x * 2.0));
+    return std::pair(leaf.grad(), memory_stats().peak - before);
+  };
+  const auto [alone, peak_alone] = gradient_and_peak(false);
+  const auto [seen, peak_seen] = gradient_and_peak(true);
+  CHECK(same_bits(alone, seen));
+  CHECK(peak_alone + size / 2 < peak_seen);
+
+  const Tensor leaf = detach(x).requires_grad();  // gradients() may be asked for twice
+  Tape tape;
+  const Tensor loss = cross_entropy(leaf * 2.0, targets);
+  const Tensor first = tape.gradients(loss, {leaf})[0];
+  CHECK(same_bits(first, tape.gradients(loss, {leaf})[0]));
+  CHECK(same_bits(first, alone));
+}
+
 TEST_CASE("cross_entropy of large logits") {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor logits = tensor({1, 2}, {1e4, -1e4}, dtype);
