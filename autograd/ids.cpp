@@ -34,6 +34,12 @@ Ids Ids::view(Shape shape) const {
   return result;
 }
 
+void check_indices(const char* operation, const Ids& ids, int64_t size) {
+  for (std::int32_t id : ids.values()) {
+    if (id < 0 || id >= size) fail(operation, ": the index ", id, " is outside 0 .. ", size - 1);
+  }
+}
+
 Ids equal(const Ids& ids, std::int32_t value) {
   Ids result = Ids::zeros(ids.shape());
   std::transform(ids.values().begin(), ids.values().end(), result.values().begin(),

@@ -41,6 +41,9 @@ class Ids {
   std::shared_ptr<std::vector<std::int32_t>> values_;
 };
 
+/// Throws, naming `operation`, unless every id is in 0 .. size - 1.
+void check_indices(const char* operation, const Ids& ids, int64_t size);
+
 /// 1 where an id is `value`, 0 elsewhere.
 Ids equal(const Ids& ids, std::int32_t value);
 

@@ -6,6 +6,7 @@
 #include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
+#include "autograd/row_gradient.h"
 
 namespace reel {
 namespace {
@@ -175,17 +176,22 @@ Tensor sum_to(const Tensor& dx, const Shape& shape) {
 
 }  // namespace
 
+/// The shape of an input whose gradient is wanted. Throws if that gradient has another dtype than it.
+const Shape& Grads::shape_for(std::size_t input, const Tensor& gradient) const {
+  const Tape::Source& source = entry_.inputs[input];
+  const bool is_leaf = source.kind == Tape::Source::leaf;
+  const DType dtype = is_leaf ? source.tensor.dtype() : tape_.entries_[source.index].dtype;
+  if (gradient.dtype() != dtype) {
+    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", gradient.dtype(), ", the input ",
+         dtype);
+  }
+  return is_leaf ? source.tensor.shape() : tape_.entries_[source.index].shape;
+}
+
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Source& source = entry_.inputs[input];
   if (source.kind == Tape::Source::constant) return;
-  const bool is_leaf = source.kind == Tape::Source::leaf;
-  const Shape& shape = is_leaf ? source.tensor.shape() : tape_.entries_[source.index].shape;
-  const DType dtype = is_leaf ? source.tensor.dtype() : tape_.entries_[source.index].dtype;
-
-  if (dx.dtype() != dtype) {
-    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ", the input ",
-         dtype);
-  }
+  const Shape& shape = shape_for(input, dx);
   if (dx.shape() != shape) {
     if (!broadcasts_to(shape, dx.shape())) {
       fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.shape(), ", the input ",
@@ -194,20 +200,50 @@ void Grads::add(std::size_t input, Tensor dx) {
     dx = sum_to(dx, shape);
   }
 
-  if (!is_leaf) {
+  if (source.kind == Tape::Source::entry) {
     accumulate(pass_.of_entry[source.index], std::move(dx));
   } else if (pass_.accumulate) {
-    Tensor leaf = source.tensor;
-    Tensor& grad = leaf.impl().grad;
-    // A leaf owns its gradient: optimizers and clipping write into it.
-    if (!grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = clone(dx);
-    accumulate(grad, std::move(dx));
+    accumulate_in(source.tensor, std::move(dx));
   } else if (Tensor* slot = pass_.slot(source.tensor)) {
     accumulate(*slot, std::move(dx));
   }
 }
 
+void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
+  const Tape::Source& source = entry_.inputs[input];
+  if (source.kind == Tape::Source::constant) return;
+  const Shape& shape = shape_for(input, dy);
+  if (shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
+    fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.shape(), ", the input ", shape);
+  }
+  if (source.kind == Tape::Source::leaf && pass_.accumulate) {
+    accumulate_in(source.tensor, coalesce(dy, ids, shape[0]));
+  } else {
+    add(input, embedding_sum(dy, ids, shape[0]));
+  }
+}
+
 bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.exclusive() && x.is_contiguous(); }
+
+// A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
+
+void Grads::accumulate_in(Tensor leaf, Tensor dx) {
+  auto& impl = leaf.impl();
+  if (!impl.grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = clone(dx);
+  accumulate(impl.grad, std::move(dx));
+  if (impl.row_grad) add_in_place(impl.grad, *std::exchange(impl.row_grad, nullptr));
+}
+
+void Grads::accumulate_in(Tensor leaf, RowGradient rows) {
+  auto& impl = leaf.impl();
+  if (impl.grad.defined()) {
+    if (!impl.grad.exclusive()) impl.grad = clone(impl.grad);
+    add_in_place(impl.grad, rows);
+  } else {
+    if (impl.row_grad) rows = reel::add(*impl.row_grad, rows);
+    impl.row_grad = std::make_unique<RowGradient>(std::move(rows));
+  }
+}
 
 void Grads::accumulate(Tensor& sum, Tensor dx) {
   if (!sum.defined()) {

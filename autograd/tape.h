@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/ids.h"
 #include "autograd/tensor.h"
 
 namespace reel {
@@ -111,6 +112,10 @@ class Grads {
   /// over the repeated axes here, and nowhere else.
   void add(std::size_t input, Tensor dx);
 
+  /// Adds dy (..., D) to the rows `ids` (...) of the gradient of this input (V, D): add(input, embedding_sum(dy, ids,
+  /// V)). A leaf that accumulates keeps the rows alone (row_gradient.h), and its step costs what they cost.
+  void add_rows(std::size_t input, const Ids& ids, const Tensor& dy);
+
   /// Whether the derivative may write its result over x, which it has captured: it will not run again, and nobody else
   /// sees x.
   bool may_overwrite(const Tensor& x) const;
@@ -118,7 +123,10 @@ class Grads {
  private:
   friend class Tape;
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
+  const Shape& shape_for(std::size_t input, const Tensor& gradient) const;
   static void accumulate(Tensor& sum, Tensor dx);
+  static void accumulate_in(Tensor leaf, Tensor dx);
+  static void accumulate_in(Tensor leaf, RowGradient rows);
 
   const Tape::Entry& entry_;
   const Tape& tape_;

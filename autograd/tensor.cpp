@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/kernels/copy.h"
+#include "autograd/row_gradient.h"
 
 namespace reel {
 
@@ -48,13 +50,25 @@ Tensor& Tensor::requires_grad(bool on) {
   return *this;
 }
 
-const Tensor& Tensor::grad() const { return impl().grad; }
+bool Tensor::has_grad() const { return impl().grad.defined() || impl().row_grad; }
+
+const Tensor& Tensor::grad() const {
+  if (const RowGradient* rows = row_grad()) {
+    impl_->grad = zeros(shape(), dtype());
+    add_in_place(impl_->grad, *rows);
+    impl_->row_grad.reset();
+  }
+  return impl().grad;
+}
+
+const RowGradient* Tensor::row_grad() const { return impl().row_grad.get(); }
 
 void Tensor::set_grad(Tensor grad) {
   if (grad.defined() && grad.shape() != shape()) {
     fail("set_grad: the gradient is ", grad.shape(), ", the tensor is ", shape(), "; they must be equal");
   }
   impl().grad = grad.defined() ? dense(grad) : grad;
+  impl().row_grad.reset();
 }
 
 void Tensor::fail_undefined() { fail("an undefined tensor was used; assign a value to it first"); }

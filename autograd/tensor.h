@@ -18,6 +18,8 @@
 
 namespace reel {
 
+struct RowGradient;
+
 class Tensor {
  public:
   /// An undefined tensor, which only waits to be assigned to.
@@ -53,8 +55,13 @@ class Tensor {
   /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
   Tensor& requires_grad(bool on = true);
   bool needs_grad() const;
-  /// What backward passes have accumulated, contiguous; undefined before the first, and after zero_grad().
+  /// Whether backward passes have accumulated a gradient since the last zero_grad().
+  bool has_grad() const;
+  /// That gradient, contiguous; undefined if there is none. Rows that row_grad() had are written out, for good.
   const Tensor& grad() const;
+  /// The gradient of a table that embedding() read some rows of, and that had no other part in the loss: those rows
+  /// (row_gradient.h). Null if there is none, or if it is dense. For optimizers and clipping, which may write into it.
+  const RowGradient* row_grad() const;
   void set_grad(Tensor grad);
   void zero_grad() { set_grad(Tensor()); }
 
@@ -101,10 +108,11 @@ struct Tensor::Impl {
   Strides strides;
   DType dtype = DType::f32;
 
-  bool needs_grad = false;  // a leaf whose gradient is wanted
-  Tensor grad;              // of such a leaf
-  std::uint64_t tape = 0;   // the serial number of the tape that recorded this result; 0 for none
-  std::size_t entry = 0;    // its entry there
+  bool needs_grad = false;                // a leaf whose gradient is wanted
+  Tensor grad;                            // of such a leaf,
+  std::unique_ptr<RowGradient> row_grad;  // or, in its place, the rows of it that are not 0
+  std::uint64_t tape = 0;                 // the serial number of the tape that recorded this result; 0 for none
+  std::size_t entry = 0;                  // its entry there
 };
 
 inline const Shape& Tensor::shape() const { return impl().shape; }

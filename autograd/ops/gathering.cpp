@@ -21,12 +21,6 @@ Tensor part_of(const Tensor& whole, int axis, int64_t start, int64_t length, int
   return Tensor(whole, shape, strides, start * whole.stride(axis));
 }
 
-void check_indices(const char* operation, const Ids& ids, int64_t size) {
-  for (std::int32_t id : ids.values()) {
-    if (id < 0 || id >= size) fail(operation, ": the index ", id, " is outside 0 .. ", size - 1);
-  }
-}
-
 }  // namespace
 
 /// y = a next to b ...          da, db, ... = their parts of dy
@@ -147,9 +141,7 @@ Tensor embedding(const Tensor& table, const Ids& ids) {
   with_type(table.dtype(), [&]<class T>(T) {
     kernels::gather_rows(ids.numel(), table.size(1), values.data<T>(), ids.data(), y.data<T>());
   });
-  return record("embedding", {table}, y, [ids, rows = table.size(0)](const Tensor& dy, Grads& grads) {
-    grads.add(0, embedding_sum(dy, ids, rows));
-  });
+  return record("embedding", {table}, y, [ids](const Tensor& dy, Grads& grads) { grads.add_rows(0, ids, dy); });
 }
 
 /// table[v] = Σ y[n] over all n with ids[n] = v          dy[n] = dtable[ids[n]]

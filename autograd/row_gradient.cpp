@@ -1,0 +1,92 @@
+#include "autograd/row_gradient.h"
+
+#include <algorithm>
+#include <bit>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "autograd/creation.h"
+#include "autograd/error.h"
+#include "autograd/kernels/gather.h"
+
+namespace reel {
+namespace {
+
+/// Numbers below `bound`, each once, which can tell how many of them come before one: a bit for each number below the
+/// bound, and a count for every 64 of these. To sort the numbers instead would take longer than to add up their rows.
+/// G. Jacobson, "Space-efficient static trees and graphs" (1989).
+class RankedSet {
+ public:
+  RankedSet(int64_t bound, std::initializer_list<Ids> parts) : words_(static_cast<std::size_t>((bound + 63) / 64)) {
+    for (const Ids& ids : parts) {
+      for (std::int32_t id : ids.values()) words_[static_cast<std::size_t>(id) / 64].bits |= bit_of(id);
+    }
+    std::vector<std::int32_t> members;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      words_[i].before = static_cast<std::int32_t>(members.size());
+      for (std::uint64_t bits = words_[i].bits; bits != 0; bits &= bits - 1) {
+        members.push_back(static_cast<std::int32_t>(i) * 64 + std::countr_zero(bits));
+      }
+    }
+    members_ = Ids(std::move(members));
+  }
+
+  /// In ascending order.
+  const Ids& members() const { return members_; }
+
+  /// Where each id stands among the members.
+  Ids ranks(const Ids& ids) const {
+    Ids ranks = Ids::zeros(ids.shape());
+    std::transform(ids.values().begin(), ids.values().end(), ranks.data(), [this](std::int32_t id) {
+      const Word& word = words_[static_cast<std::size_t>(id) / 64];
+      return word.before + std::popcount(word.bits & (bit_of(id) - 1));
+    });
+    return ranks;
+  }
+
+ private:
+  struct Word {
+    std::uint64_t bits = 0;
+    std::int32_t before = 0;  // members in earlier words
+  };
+
+  static std::uint64_t bit_of(std::int32_t id) { return std::uint64_t{1} << (id % 64); }
+
+  std::vector<Word> words_;
+  Ids members_;
+};
+
+/// table[places[n], :] += values[n, :]
+void scatter_add(const Tensor& values, const Ids& places, Tensor& table) {
+  with_type(table.dtype(), [&]<class T>(T) {
+    kernels::scatter_add_rows(places.numel(), table.size(1), values.data<T>(), places.data(), table.data<T>());
+  });
+}
+
+}  // namespace
+
+RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
+  Shape shape = ids.shape();
+  shape.append(dy.rank() > 0 ? dy.size(-1) : 0);
+  if (dy.shape() != shape)
+    fail("coalesce: dy is ", dy.shape(), ", ids are ", ids.shape(), "; need one row of dy for each id");
+  check_indices("coalesce", ids, table_rows);
+  const RankedSet set(table_rows, {ids});
+  // Added to zeros, as the dense gradient is: 0 + -0 is 0.
+  RowGradient gradient{set.members(), zeros({set.members().numel(), dy.size(-1)}, dy.dtype())};
+  scatter_add(dense(dy), set.ranks(ids), gradient.values);
+  return gradient;
+}
+
+RowGradient add(const RowGradient& a, const RowGradient& b) {
+  const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : rows.values().back() + 1; };
+  const RankedSet set(std::max(end_of(a.rows), end_of(b.rows)), {a.rows, b.rows});
+  RowGradient sum{set.members(), zeros({set.members().numel(), a.values.size(1)}, a.values.dtype())};
+  for (const RowGradient* part : {&a, &b}) scatter_add(part->values, set.ranks(part->rows), sum.values);
+  return sum;
+}
+
+void add_in_place(Tensor& dtable, const RowGradient& gradient) { scatter_add(gradient.values, gradient.rows, dtable); }
+
+}  // namespace reel
