@@ -1,5 +1,8 @@
 #pragma once
 // The optimizers' updates of one parameter, each in a single pass over memory, and the norm that clipping needs.
+//
+// Where the gradient is 0 throughout, as in most rows of a table (row_runs.h), a null pointer stands for it: no zeros
+// have to be written and read.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +38,7 @@ template <class T>
 void sgd(int64_t n, T* x, const T* gradient, T* velocity, T rate, T momentum, T decay) {
   detail::for_each_lane_group<T>(n, [=](int64_t i, auto get, auto put) {
     const Vec<T> before = get(x + i);
-    Vec<T> g = fma(before, splat(decay), get(gradient + i));
+    Vec<T> g = fma(before, splat(decay), gradient ? get(gradient + i) : splat(T(0)));
     if (velocity) {
       g = fma(get(velocity + i), splat(momentum), g);
       put(velocity + i, g);
@@ -61,7 +64,7 @@ template <class T>
 void adam(int64_t n, T* x, const T* gradient, T* m, T* v, const AdamStep<T>& step) {
   detail::for_each_lane_group<T>(n, [=](int64_t i, auto get, auto put) {
     const Vec<T> before = get(x + i);
-    const Vec<T> g = fma(before, splat(step.gradient_decay), get(gradient + i));
+    const Vec<T> g = fma(before, splat(step.gradient_decay), gradient ? get(gradient + i) : splat(T(0)));
     const Vec<T> first = fma(get(m + i), splat(step.beta1), g * splat(step.gain1));
     const Vec<T> second = fma(get(v + i), splat(step.beta2), g * g * splat(step.gain2));
     put(m + i, first);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "tests/catch.h"
@@ -119,6 +120,28 @@ TEMPLATE_TEST_CASE("updates: adam agrees with its naive twin", "", float, double
       if (first_x.empty()) first_x = got_x;
       CHECK(same_bits(got_x, first_x));
     });
+  }
+}
+
+TEMPLATE_TEST_CASE("updates: no gradient is a gradient of zeros, bit for bit", "", float, double) {
+  using T = TestType;
+  const AdamStep<T> step{T(0.1), T(0.9), T(0.1), T(0.99), T(0.01), T(3), T(0.01), T(0.2), T(0.95)};
+  for (int64_t n : sizes(lanes<T>)) {
+    INFO(n << " numbers");
+    const std::vector<T> zeros(static_cast<std::size_t>(n), T(0));
+    auto updated = [&](const T* gradient) {
+      std::vector<T> x = random_values<T>(n, 1), m = random_values<T>(n, 3), v = random_values<T>(n, 4);
+      for (T& value : v) value = std::abs(value);
+      adam<T>(n, x.data(), gradient, m.data(), v.data(), step);
+      sgd<T>(n, x.data(), gradient, m.data(), T(0.1), T(0.9), T(0.01));
+      sgd<T>(n, x.data(), gradient, nullptr, T(0.1), T(0), T(0.01));
+      return std::tuple(x, m, v);
+    };
+    const auto [x, m, v] = updated(nullptr);
+    const auto [expected_x, expected_m, expected_v] = updated(zeros.data());
+    CHECK(same_bits(x, expected_x));
+    CHECK(same_bits(m, expected_m));
+    CHECK(same_bits(v, expected_v));
   }
 }
 
