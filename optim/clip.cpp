@@ -4,14 +4,24 @@
 
 #include "autograd/error.h"
 #include "autograd/kernels/updates.h"
+#include "autograd/row_gradient.h"
 
 namespace reel::optim {
+namespace {
+
+/// The numbers of a gradient, but for rows that are 0 throughout; undefined if there is none.
+Tensor numbers_of(const Tensor& parameter) {
+  const RowGradient* rows = parameter.row_grad();
+  return rows ? rows->values : parameter.grad();
+}
+
+}  // namespace
 
 double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   if (!(max_norm > 0)) fail("clip_grad_norm: max_norm is ", max_norm, "; need max_norm > 0");
   double squares = 0;
   for (const Tensor& parameter : parameters) {
-    if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
+    if (const Tensor gradient = numbers_of(parameter); gradient.defined()) {
       squares += with_type(gradient.dtype(),
                            [&]<class T>(T) { return kernels::sum_of_squares(gradient.numel(), gradient.data<T>()); });
     }
@@ -21,7 +31,7 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   if (!std::isfinite(norm) || factor >= 1) return norm;
 
   for (const Tensor& parameter : parameters) {
-    if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
+    if (const Tensor gradient = numbers_of(parameter); gradient.defined()) {
       with_type(gradient.dtype(),
                 [&]<class T>(T) { kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor)); });
     }

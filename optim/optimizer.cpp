@@ -4,7 +4,9 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "autograd/kernels/row_runs.h"
 #include "autograd/kernels/updates.h"
+#include "autograd/row_gradient.h"
 
 namespace reel::optim {
 namespace {
@@ -16,6 +18,25 @@ void check_share(const char* name, double value) {
 void check_options(const AdamOptions& options) {
   check_share("beta1", options.beta1);
   check_share("beta2", options.beta2);
+}
+
+/// What happens to rows of a table that have no gradient.
+enum class Untouched { update, skip };
+
+/// body(start, n, gradient) for stretches of a parameter: n adjacent numbers from number `start` on, and where theirs
+/// of the gradient are; null for zeros.
+template <class T, class Body>
+void for_each_stretch(const Tensor& parameter, Untouched untouched, const Body& body) {
+  const RowGradient* gradient = parameter.row_grad();
+  // Rows as short as this cost more to go around than to fill up with zeros.
+  const bool fill_up = untouched == Untouched::update && gradient && parameter.size(1) < 16;
+  if (!gradient || fill_up) return body(int64_t{0}, parameter.numel(), parameter.grad().data<T>());
+  const kernels::TouchedRows<T> touched{gradient->rows.values(), gradient->values.data<T>(), parameter.size(1)};
+  if (untouched == Untouched::update) {
+    kernels::for_each_run(parameter.size(0), touched, body);
+  } else {
+    kernels::for_each_touched_run(touched, body);
+  }
 }
 
 }  // namespace
@@ -46,8 +67,7 @@ Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, double learn_rat
 
 void Optimizer::step() {
   for (Slot& slot : slots_) {
-    if (!slot.parameter.grad().defined()) continue;
-    update(slot, slot.parameter.grad(), ++*slot.steps.data<double>());
+    if (slot.parameter.has_grad()) update(slot, ++*slot.steps.data<double>());
   }
 }
 
@@ -90,11 +110,17 @@ SGD::SGD(const std::vector<ParameterGroup>& groups, const Options& options)
   check_share("momentum", options.momentum);
 }
 
-void SGD::update(Slot& slot, const Tensor& gradient, double) {
-  with_type(gradient.dtype(), [&]<class T>(T) {
-    kernels::sgd(gradient.numel(), slot.parameter.data<T>(), gradient.data<T>(),
-                 slot.moments.empty() ? nullptr : slot.moments[0].data<T>(), static_cast<T>(learn_rate()),
-                 static_cast<T>(options_.momentum), static_cast<T>(slot.weight_decay));
+void SGD::update(Slot& slot, double) {
+  const bool keeps_still = slot.moments.empty() && slot.weight_decay == 0;  // where the gradient is 0
+  with_type(slot.parameter.dtype(), [&]<class T>(T) {
+    T* x = slot.parameter.data<T>();
+    T* velocity = slot.moments.empty() ? nullptr : slot.moments[0].data<T>();
+    for_each_stretch<T>(slot.parameter, keeps_still ? Untouched::skip : Untouched::update,
+                        [&](int64_t start, int64_t n, const T* gradient) {
+                          kernels::sgd(n, x + start, gradient, velocity ? velocity + start : nullptr,
+                                       static_cast<T>(learn_rate()), static_cast<T>(options_.momentum),
+                                       static_cast<T>(slot.weight_decay));
+                        });
   });
 }
 
@@ -106,9 +132,9 @@ Adam::Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options
   check_options(options);
 }
 
-void Adam::update(Slot& slot, const Tensor& gradient, double steps) {
+void Adam::update(Slot& slot, double steps) {
   const bool decoupled = decay_ == Decay::decoupled;
-  with_type(gradient.dtype(), [&]<class T>(T) {
+  with_type(slot.parameter.dtype(), [&]<class T>(T) {
     const kernels::AdamStep<T> step{
         .rate = static_cast<T>(learn_rate() / (1 - std::pow(options_.beta1, steps))),
         .beta1 = static_cast<T>(options_.beta1),
@@ -120,8 +146,11 @@ void Adam::update(Slot& slot, const Tensor& gradient, double steps) {
         .gradient_decay = static_cast<T>(decoupled ? 0 : slot.weight_decay),
         .shrink = static_cast<T>(decoupled ? 1 - learn_rate() * slot.weight_decay : 1),
     };
-    kernels::adam(gradient.numel(), slot.parameter.data<T>(), gradient.data<T>(), slot.moments[0].data<T>(),
-                  slot.moments[1].data<T>(), step);
+    T *x = slot.parameter.data<T>(), *m = slot.moments[0].data<T>(), *v = slot.moments[1].data<T>();
+    for_each_stretch<T>(slot.parameter, options_.lazy ? Untouched::skip : Untouched::update,
+                        [&](int64_t start, int64_t n, const T* gradient) {
+                          kernels::adam(n, x + start, gradient, m + start, v + start, step);
+                        });
   });
 }
 

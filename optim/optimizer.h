@@ -8,7 +8,8 @@
 //     optimizer.step();
 //     optimizer.zero_grad();
 //
-// A parameter without a gradient is left alone. The updates are PyTorch's, number for number.
+// A parameter without a gradient is left alone. The updates are PyTorch's, number for number. They are the same, bit
+// for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h).
 
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ class Optimizer {
   };
 
   Optimizer(const std::vector<ParameterGroup>& groups, double learn_rate, std::vector<std::string> moment_names);
-  /// `steps` counts from 1.
-  virtual void update(Slot& slot, const Tensor& gradient, double steps) = 0;
+  /// Changes slot.parameter, which has a gradient, and its moments. `steps` counts from 1.
+  virtual void update(Slot& slot, double steps) = 0;
 
  private:
   double learn_rate_;
@@ -63,6 +64,7 @@ class Optimizer {
 };
 
 /// Stochastic gradient descent with momentum: v = momentum v + g, x = x - rate v. Decay is added to the gradient.
+/// Without momentum and decay, the step of a table costs what the rows cost that were read.
 class SGD : public Optimizer {
  public:
   struct Options {
@@ -72,7 +74,7 @@ class SGD : public Optimizer {
   explicit SGD(const std::vector<ParameterGroup>& groups, const Options& options);
 
  private:
-  void update(Slot& slot, const Tensor& gradient, double steps) override;
+  void update(Slot& slot, double steps) override;
   Options options_;
 };
 
@@ -81,6 +83,13 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  /// Leaves the rows of a table alone that were not read since the last step, as TensorFlow's LazyAdam and PyTorch's
+  /// SparseAdam do (which adds epsilon before it corrects the bias). Adam itself moves them on by their momentum and
+  /// decays moments and weights, so that each step costs what the table costs; lazy, it costs what the rows cost that
+  /// were read. Worth it where these are few of a table that is a large part of the model. It is another algorithm: a
+  /// row that is seldom read forgets nothing between, while the bias is corrected by the steps of the whole table. A
+  /// gradient that is dense, as that of a table tied to an output layer, reads every row.
+  bool lazy = false;
 };
 
 /// Kingma, Ba: "Adam: a method for stochastic optimization" (2014). Decay is added to the gradient.
@@ -93,7 +102,7 @@ class Adam : public Optimizer {
   Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options, Decay decay);
 
  private:
-  void update(Slot& slot, const Tensor& gradient, double steps) override;
+  void update(Slot& slot, double steps) override;
   AdamOptions options_;
   Decay decay_;
 };

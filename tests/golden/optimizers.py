@@ -8,6 +8,10 @@ from torch import nn
 from common import normal
 
 
+# What each of five steps reads of a matrix with three rows; optimizers_test.cpp has the same.
+LAZY_ROWS = [0, 2], [1], [0, 1, 2], [2], [0, 1]
+
+
 def optimizers():
     """Five steps of given gradients, for a matrix and a vector."""
     starts = [normal(3, 4), normal(5)]
@@ -41,6 +45,16 @@ def optimizers():
     record("adamw_options", lambda p: optim.AdamW(p, lr=0.1, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.3))
     record("adamw_matrices", lambda p: optim.AdamW([{"params": p[:1], "weight_decay": 0.1},
                                                     {"params": p[1:], "weight_decay": 0.0}], lr=0.1))
+
+    # Of the matrix, other rows each step. SparseAdam adds epsilon to the root before it corrects the bias, Adam and Reel
+    # after it; so there is none to speak of. A vector's gradient is dense for Reel: it has no part in this.
+    matrix = starts[0].clone().requires_grad_()
+    lazy, path = optim.SparseAdam([matrix], lr=0.01, eps=1e-30), []
+    for step, rows in enumerate(LAZY_ROWS):
+        matrix.grad = torch.sparse_coo_tensor([rows], gradients[0][step][rows], matrix.shape)
+        lazy.step()
+        path.append(matrix.detach().clone())
+    result["adam_lazy.0"] = torch.stack(path)
 
     for name, most in ("clip", 1.0), ("clip_none", 100.0):
         parameters = with_gradients([x.clone().requires_grad_() for x in starts], 0)

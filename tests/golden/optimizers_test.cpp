@@ -73,6 +73,23 @@ void check_steps(Golden& golden, const std::string& name, const MakeOptimizer& m
   }
 }
 
+/// Of the matrix, other rows each step; optimizers.py has the same.
+void check_lazy(Golden& golden, DType dtype, double tolerance) {
+  const std::vector<Ids> rows{Ids({0, 2}), Ids({1}), Ids({0, 1, 2}), Ids({2}), Ids({0, 1})};
+  const Tensor matrix = start(golden, dtype)[0], gradients = golden.group("gradients.", dtype)[0].second;
+  Adam adam({{{matrix}}}, {.learn_rate = 0.01, .epsilon = 1e-30, .lazy = true});
+  std::vector<Tensor> path;
+  for (int step = 0; step < 5; ++step) {
+    const Ids& read = rows[static_cast<std::size_t>(step)];
+    Tape tape;
+    tape.backward(sum(embedding(matrix, read) * embedding(gradients.select(0, step), read)));
+    adam.step();
+    adam.zero_grad();
+    path.push_back(clone(matrix));
+  }
+  golden.check("adam_lazy.0", stack(path, 0), tolerance);
+}
+
 void check_clipping(Golden& golden, const std::string& name, double max_norm, DType dtype, double tolerance) {
   Parameters parameters = start(golden, dtype);
   const NamedTensors gradients = golden.group("gradients.", dtype);
@@ -84,6 +101,7 @@ void check_clipping(Golden& golden, const std::string& name, double max_norm, DT
 void check_all(DType dtype, double tolerance) {
   Golden golden("optimizers.safetensors");
   for (const auto& [name, make_optimizer] : optimizers) check_steps(golden, name, make_optimizer, dtype, tolerance);
+  check_lazy(golden, dtype, tolerance);
   check_clipping(golden, "clip", 1, dtype, tolerance);
   check_clipping(golden, "clip_none", 100, dtype, tolerance);
   for (const auto& [name, schedule] : schedules) {

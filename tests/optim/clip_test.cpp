@@ -1,5 +1,7 @@
 #include "optim/clip.h"
 
+#include "autograd/kernels/parallel.h"
+#include "autograd/row_gradient.h"
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -61,6 +63,41 @@ TEST_CASE("clip: both dtypes together") {
   CHECK(clip_grad_norm(parameters, 2.5) == Approx(5));
   CHECK(parameters[0].grad().to_vector()[0] == Approx(1.5));
   CHECK(parameters[1].grad().to_vector()[0] == Approx(2));
+}
+
+TEST_CASE("clip: of a table that gave some rows, these are squared and scaled") {
+  const auto read = [] {
+    const Tensor table = zeros({1000, 2}, DType::f64).requires_grad();
+    Tape tape;
+    tape.backward(sum(embedding(table, Ids({700, 3, 700})) * f64({3, 2}, {1, 0, 0, 4, 2, 12})));
+    return table;
+  };
+  const std::vector<Tensor> rows{read(), with_gradient({0, 84})}, dense{read(), with_gradient({0, 84})};
+  CHECK(dense[0].grad().defined());
+  CHECK(clip_grad_norm(rows, 8.5) == Approx(85.0));
+  REQUIRE(rows[0].row_grad());
+  CHECK(rows[0].row_grad()->values.to_vector()[1] == Approx(0.4));
+  CHECK(clip_grad_norm(dense, 8.5) == Approx(85.0));
+  for (std::size_t i = 0; i < 2; ++i) CHECK(same_bits(rows[i].grad(), dense[i].grad()));
+  CHECK(clip_grad_norm(rows, 100) == Approx(8.5));
+}
+
+TEST_CASE("clip: rows have the same norm on any number of threads") {
+  const int before = kernels::threads();
+  std::vector<double> norms;
+  for (const int threads : {1, 2, 3}) {
+    kernels::set_threads(threads);
+    const Tensor table = zeros({5000, 32}).requires_grad();
+    Generator generator(1);
+    Ids ids = Ids::zeros({4000});
+    for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(generator.below(5000));
+    Tape tape;
+    tape.backward(sum(embedding(table, ids) * randn({4000, 32}, DType::f32, generator)));
+    norms.push_back(clip_grad_norm({table}, 1));
+  }
+  kernels::set_threads(before);
+  CHECK(norms[1] == norms[0]);
+  CHECK(norms[2] == norms[0]);
 }
 
 TEST_CASE("clip: refuses a limit that is no norm") {

@@ -1,9 +1,13 @@
 #include "optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
 
+#include "autograd/kernels/parallel.h"
+#include "autograd/row_gradient.h"
+#include "optim/clip.h"
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -45,7 +49,41 @@ const std::vector<std::pair<const char*, Make>> kinds{
      }},
     {"Adam", [](const auto& groups) { return std::make_unique<Adam>(groups); }},
     {"AdamW", [](const auto& groups) { return std::make_unique<AdamW>(groups); }},
+    {"lazy Adam", [](const auto& groups) { return std::make_unique<Adam>(groups, AdamOptions{.lazy = true}); }},
 };
+
+/// The tables' rows that a step reads: none, few, with duplicates, all.
+std::vector<Ids> steps_of_ids(int64_t rows) {
+  Ids all = Ids::arange(rows);
+  const auto last = static_cast<std::int32_t>(rows - 1);
+  return {Ids({0, 3, 3}), Ids({last, 0, 4, 5, 6, 4}), Ids::zeros({0}), all, Ids({1}), Ids({0, 3}), Ids({2, 1, 2, 2})};
+}
+
+/// Gives `table` the gradient of reading these rows, each number weighed by a random one.
+void read_rows(const Tensor& table, const Ids& ids, std::uint64_t seed) {
+  Tape tape;
+  const Tensor rows = embedding(table, ids);
+  Generator generator(seed);
+  tape.backward(sum(rows * randn(rows.shape(), table.dtype(), generator)));
+}
+
+/// The rows `ids` of x, or else all others.
+Tensor rows_of(const Tensor& x, const Ids& ids) { return embedding(detach(x), ids); }
+Ids rows_but(const Ids& ids, int64_t rows) {
+  std::vector<std::int32_t> others;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    if (std::find(ids.values().begin(), ids.values().end(), row) == ids.values().end()) others.push_back(row);
+  }
+  return Ids(others);
+}
+
+bool same_state(const Optimizer& a, const Optimizer& b) {
+  const NamedTensors left = a.state(), right = b.state();
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!same_bits(left[i].second, right[i].second)) return false;
+  }
+  return left.size() == right.size();
+}
 
 }  // namespace
 
@@ -157,6 +195,185 @@ TEST_CASE("optimizer: goes on from its state bit for bit") {
     take_steps(*resumed, others, 20);
     for (std::size_t i = 0; i < 2; ++i) CHECK(same_bits(parameters[i], others[i]));
   }
+}
+
+TEST_CASE("optimizer: rows of a gradient make the step that the dense gradient makes, bit for bit") {
+  const auto plain = [](const auto& groups) { return std::make_unique<SGD>(groups, SGD::Options{.learn_rate = 0.1}); };
+  std::vector<std::pair<const char*, Make>> exact(kinds.begin(), kinds.end() - 1);
+  exact.emplace_back("plain SGD", plain);
+  for (const auto& [name, make] : exact) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      for (const int64_t width : {1, 15, 16, 70}) {
+        for (const double decay : {0.0, 0.1}) {
+          INFO(name << ", " << dtype << ", width " << width << ", decay " << decay);
+          Generator generator(1);
+          const Tensor table = randn({40, width}, dtype, generator).requires_grad(),
+                       twin = clone(table).requires_grad();
+          const auto optimizer = make({{{table}, decay}}), dense = make({{{twin}, decay}});
+          std::uint64_t seed = 0;
+          for (const Ids& ids : steps_of_ids(40)) {
+            read_rows(table, ids, ++seed);
+            read_rows(twin, ids, seed);
+            REQUIRE(table.row_grad());
+            CHECK(twin.grad().defined());  // now it is dense
+            CHECK(twin.row_grad() == nullptr);
+            optimizer->step();
+            dense->step();
+            CHECK(same_bits(table, twin));
+            CHECK(same_state(*optimizer, *dense));
+            optimizer->zero_grad();
+            CHECK_FALSE(table.has_grad());
+            dense->zero_grad();
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("optimizer: rows of a gradient stay rows, and a large table takes no memory for others") {
+  const Tensor table = zeros({50'000, 64}).requires_grad();  // 12.8 MB
+  for (const auto& [name, make] : kinds) {
+    INFO(name);
+    const auto optimizer = make({{{table}, 0.1}});
+    reset_peak_memory();
+    const std::size_t before = memory_stats().current;
+    read_rows(table, Ids({7, 40'000, 7}), 1);
+    clip_grad_norm({table}, 1e-3);
+    optimizer->step();
+    CHECK(table.row_grad());
+    optimizer->zero_grad();
+    CHECK(memory_stats().peak - before < 100'000);
+  }
+}
+
+TEST_CASE("optimizer: steps of rows have the same bits on any number of threads") {
+  const int before = kernels::threads();
+  for (const auto& [name, make] : kinds) {
+    INFO(name);
+    std::vector<Tensor> tables;
+    for (const int threads : {1, 2, 3}) {
+      kernels::set_threads(threads);
+      const Tensor table = clone(random({3000, 40}, 1)).requires_grad();
+      const auto optimizer = make({{{table}, 0.1}});
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        Generator generator(seed);
+        Ids ids = Ids::zeros({2000});
+        for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(generator.below(3000));
+        read_rows(table, ids, seed);
+        clip_grad_norm({table}, 1);
+        optimizer->step();
+        optimizer->zero_grad();
+      }
+      tables.push_back(table);
+    }
+    CHECK(same_bits(tables[1], tables[0]));
+    CHECK(same_bits(tables[2], tables[0]));
+  }
+  kernels::set_threads(before);
+}
+
+TEST_CASE("optimizer: lazy Adam leaves rows alone that were not read, moments and decay included") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const int64_t width : {1, 15, 16, 70}) {
+      INFO(dtype << ", width " << width);
+      Generator generator(1);
+      const Tensor table = randn({40, width}, dtype, generator).requires_grad();
+      AdamW lazy({{{table}, 0.1}}, {.learn_rate = 0.1, .lazy = true});
+      std::uint64_t seed = 0;
+      for (const Ids& ids : steps_of_ids(40)) {
+        const Ids others = rows_but(ids, 40);
+        const NamedTensors state = snapshot(lazy);
+        const Tensor parameter = clone(table);
+        read_rows(table, ids, ++seed);
+        lazy.step();
+        lazy.zero_grad();
+        CHECK(lazy.state()[0].second.item() == static_cast<double>(seed));  // steps count for all rows
+        CHECK(same_bits(rows_of(table, others), rows_of(parameter, others)));
+        for (std::size_t i = 1; i <= 2; ++i) {
+          CHECK(same_bits(rows_of(lazy.state()[i].second, others), rows_of(state[i].second, others)));
+        }
+        for (std::int32_t id : ids.values()) {
+          CHECK_FALSE(same_bits(rows_of(table, Ids({id})), rows_of(parameter, Ids({id}))));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("optimizer: lazy Adam agrees with its naive twin") {
+  constexpr double rate = 0.1, beta1 = 0.8, beta2 = 0.95, epsilon = 1e-3, decay = 0.3;
+  for (const bool decoupled : {false, true}) {
+    Generator generator(1);
+    const Tensor table = randn({40, 3}, DType::f64, generator).requires_grad();
+    Values x = table.to_vector(), m(x.size()), v(x.size());
+    const AdamOptions options{.learn_rate = rate, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .lazy = true};
+    const auto optimizer = decoupled ? std::make_unique<AdamW>(std::vector<ParameterGroup>{{{table}, decay}}, options)
+                                     : std::make_unique<Adam>(std::vector<ParameterGroup>{{{table}, decay}}, options);
+    int step = 0;
+    for (const Ids& ids : steps_of_ids(40)) {
+      read_rows(table, ids, static_cast<std::uint64_t>(++step));
+      const Ids rows = table.row_grad()->rows;
+      const Values gradient = table.row_grad()->values.to_vector();
+      for (std::size_t i = 0; i < gradient.size(); ++i) {
+        const std::size_t at = static_cast<std::size_t>(rows.values()[i / 3]) * 3 + i % 3;
+        const double g = gradient[i] + (decoupled ? 0 : decay * x[at]);
+        if (decoupled) x[at] -= rate * decay * x[at];
+        m[at] = beta1 * m[at] + (1 - beta1) * g;
+        v[at] = beta2 * v[at] + (1 - beta2) * g * g;
+        const double m_hat = m[at] / (1 - std::pow(beta1, step)), v_hat = v[at] / (1 - std::pow(beta2, step));
+        x[at] -= rate * m_hat / (std::sqrt(v_hat) + epsilon);
+      }
+      optimizer->step();
+      optimizer->zero_grad();
+      check_close(table, x);
+    }
+  }
+}
+
+TEST_CASE("optimizer: lazy Adam is Adam where every row is read, or the gradient is dense") {
+  for (const bool dense : {false, true}) {
+    const Tensor table = random({40, 20}, 1).requires_grad(), twin = clone(table).requires_grad();
+    Adam lazy({{{table}, 0.1}}, {.lazy = true}), exact({{{twin}, 0.1}});
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      for (const Tensor& x : {table, twin}) read_rows(x, dense ? Ids({1, 2}) : Ids::arange(40), seed);
+      if (dense) CHECK(table.grad().defined());
+      lazy.step();
+      exact.step();
+      lazy.zero_grad();
+      exact.zero_grad();
+      CHECK(same_bits(table, twin));
+      CHECK(same_state(lazy, exact));
+    }
+  }
+}
+
+TEST_CASE("optimizer: goes on with rows from its state bit for bit, lazy with what exact Adam has kept") {
+  for (const auto& [name, make] : kinds) {
+    INFO(name);
+    const Tensor table = random({40, 20}, 1).requires_grad();
+    auto take_steps = [](Optimizer& optimizer, const Tensor& x) {
+      std::uint64_t seed = 0;
+      for (const Ids& ids : steps_of_ids(40)) {
+        read_rows(x, ids, ++seed);
+        optimizer.step();
+        optimizer.zero_grad();
+      }
+    };
+    const auto optimizer = make({{{table}, 0.1}});
+    take_steps(*optimizer, table);
+    const Tensor other = clone(table).requires_grad();
+    const auto resumed = make({{{other}, 0.1}});
+    resumed->load_state(snapshot(*optimizer));
+    take_steps(*optimizer, table);
+    take_steps(*resumed, other);
+    CHECK(same_bits(table, other));
+  }
+  const Tensor table = zeros({4, 2}).requires_grad();
+  Adam exact({{{table}}}), lazy({{{table}}}, {.lazy = true});
+  const NamedTensors kept = exact.state(), wanted = lazy.state();
+  for (std::size_t i = 0; i < kept.size(); ++i) CHECK(kept[i].first == wanted[i].first);
+  lazy.load_state(kept);
 }
 
 TEST_CASE("optimizer: a state of something else throws and changes nothing") {
