@@ -21,6 +21,8 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
   o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
         at_least(0).and_less_than(1));
+  o.add_flag(&c.lazy_adam, "lazy-adam", Options::no_letter,
+             "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies");
   o.add(&c.weight_decay, "weight-decay", Options::no_letter, "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
   o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "invsqrt"},
@@ -72,7 +74,7 @@ optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const nn::Module& model) {
   const auto groups = optim::decay_matrices_only(model.parameters(), c.weight_decay);
-  const optim::AdamOptions adam{.learn_rate = c.learn_rate, .beta2 = c.beta2};
+  const optim::AdamOptions adam{.learn_rate = c.learn_rate, .beta2 = c.beta2, .lazy = c.lazy_adam};
   if (c.optimizer == "sgd") {
     return std::make_unique<optim::SGD>(groups, optim::SGD::Options{.learn_rate = c.learn_rate, .momentum = 0.9});
   }

@@ -19,6 +19,7 @@ struct TrainingConfig {
   std::string optimizer = "adam";
   double learn_rate = 1e-4;
   double beta2 = 0.999;
+  bool lazy_adam = false;
   double weight_decay = 0;
   std::string schedule = "constant";
   std::int64_t lr_warmup = 5000;

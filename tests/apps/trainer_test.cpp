@@ -104,7 +104,7 @@ TEST_CASE("the same seed gives the same bits with any number of threads", "[trai
                                        {"generate", "--model ngram"},
                                        {"classify", "--dropout 0.2 --accumulate 2"},
                                        {"classify", "--max-pool --mask-padding --optimizer adamw"},
-                                       {"classify", "--mask-padding --word-dropout 0.3 --no-punctuation"},
+                                       {"classify", "--mask-padding --word-dropout 0.3 --no-punctuation --lazy-adam"},
                                        {"translate", "--dropout 0.2 --accumulate 2"},
                                        {"translate", "--positions learned --label-smoothing 0.1 --batches bucketed"},
                                        {"translate", "--model rnn --dropout 0.2"}}));
@@ -126,6 +126,7 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
       {{"generate", "--accumulate 2 --test-every 10", "-N 20", "-N 40"},
        {"classify", "--accumulate 2", "-e 1", "-e 2"},
        {"classify", "--word-dropout 0.3 --no-punctuation --embedding-deviation 0.1", "-e 1", "-e 2"},
+       {"translate", "--lazy-adam --optimizer adamw", "-e 1", "-e 2"},
        {"translate", "--accumulate 2 --schedule constant", "-e 1", "-e 2"},
        {"translate", "--label-smoothing 0.1 --batches bucketed --no-embedding-norm", "-e 1", "-e 2"},
        {"translate", "--model rnn", "-e 1", "-e 2"}}));
@@ -139,6 +140,20 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
   CHECK_THAT(second.out, ContainsSubstring(", resumed after step ") && !ContainsSubstring("before training"));
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
   CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("lazy Adam takes other steps, from the second on", "[trainer]") {
+  TinyTexts here;
+  here.must_train("translate", "-e 1 --out exact");
+  here.must_train("translate", "-e 1 --lazy-adam --out lazy");
+  const std::string exact = here.metrics("exact"), lazy = here.metrics("lazy");
+  const auto lines = [](const std::string& rows, int count) {
+    std::size_t end = 0;
+    for (int i = 0; i < count; ++i) end = rows.find('\n', end) + 1;
+    return rows.substr(0, end);
+  };
+  CHECK(lines(lazy, 3) == lines(exact, 3));  // the names, and the loss before the first step and after it
+  CHECK(lazy != exact);
 }
 
 TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
