@@ -12,6 +12,8 @@
 
 #include "autograd/creation.h"
 #include "autograd/ops.h"
+#include "autograd/row_gradient.h"
+#include "autograd/tape.h"
 #include "optim/optimizer.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/openblas.h"
@@ -145,12 +147,23 @@ void print_all_traffic() {
   for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(default_generator().below(vocabulary));
   print_traffic("embedding of 100,000 tokens", 2 * tokens * width, [&] { embedding(table, ids); });
   print_traffic("and backward", tokens * width + vocabulary * width, [&] { embedding_sum(dy, ids, vocabulary); });
+  const int64_t rows_read = coalesce(dy, ids, vocabulary).rows.numel();
+  print_traffic("and backward, rows alone", (tokens + rows_read) * width, [&] { coalesce(dy, ids, vocabulary); });
 
   Tensor parameter = randn({rows, columns});
   parameter.requires_grad().set_grad(y);
   optim::Adam adam({{{parameter}}});
   // It reads the gradient, and reads and writes weights and both moments.
   print_traffic("Adam", 7 * count, [&] { adam.step(); });
+
+  const Tensor words = randn({vocabulary, width}).requires_grad();
+  {
+    Tape tape;
+    tape.backward(sum(embedding(words, Ids(std::vector(ids.data(), ids.data() + 2048)))));
+  }
+  optim::Adam exact({{{words}}}), lazy({{{words}}}, {.lazy = true});
+  print_traffic("Adam, 2,048 rows of 50,000", 6 * vocabulary * width, [&] { exact.step(); });
+  print_traffic("lazy Adam, the same", 7 * words.row_grad()->values.numel(), [&] { lazy.step(); });
 }
 
 }  // namespace
