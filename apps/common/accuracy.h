@@ -17,8 +17,8 @@ struct Hits {
   Hits& operator+=(const Hits& more);
 };
 
-/// How often the largest of scores (..., V) is the one that targets (...) name. Throws unless there is a target for each
-/// V scores, and each is one of them.
+/// How often the largest of scores (..., V) is the one that targets (...) name. Throws unless there is a target for
+/// each V scores, and each is one of them.
 Hits count_hits(const Tensor& scores, const Ids& targets);
 
 }  // namespace reel::apps
