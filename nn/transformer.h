@@ -34,7 +34,7 @@ class Transformer : public Translator {
     Positions positions = Positions::sinusoidal;
     Norm norm = Norm::post;
     bool scale_embeddings = true;  // by √D, so that positions do not drown them
-    bool norm_embeddings = true;   // with Norm::post, which else begins with a layer
+    bool norm_embeddings = true;   // before the first layer, with Norm::post
     bool tie_projection = false;   // the projection's weights are those of the target's embedding
     DType dtype = DType::f32;
   };

@@ -50,7 +50,7 @@ void declare_translate(Options& o, TranslateConfig& c) {
   o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"},
                "layer norm after the residuals, or before (transformer)");
   o.add_flag(&c.norm_embeddings, "embedding-norm", Options::no_letter,
-             "without a layer norm before the first layer (transformer with --norm post)");
+             "a layer norm before the first layer, too (transformer with --norm post)");
   o.add_flag(&c.tie, "tie", Options::no_letter,
              "the projection shares its weights with the target's embedding (transformer)");
 

@@ -222,17 +222,11 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
   }
 }
 
-int64_t count_heads(const AttentionShape& shape) {
-  int64_t heads = 1;
-  for (int64_t size : shape.batch) heads *= size;
-  return heads;
-}
-
 /// body(i) for every head i, on several threads.
 template <class Body>
 void for_each_head(const AttentionShape& shape, const Body& body) {
   const int64_t work = 2 * shape.queries * shape.keys * (shape.width + shape.value_width);
-  parallel_for(count_heads(shape), std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)),
+  parallel_for(product(shape.batch), std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t head = begin; head < end; ++head) body(head);
                });
@@ -247,16 +241,14 @@ T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
 /// Which keys are hidden from a head.
 const std::int32_t* hidden_keys(const AttentionShape& shape, int64_t head) {
   if (!shape.hidden) return nullptr;
-  int64_t heads_per_text = 1;
-  for (int64_t size : shape.batch.subspan(1)) heads_per_text *= size;
-  return shape.hidden + head / heads_per_text * shape.keys;
+  return shape.hidden + head / product(shape.batch.subspan(1)) * shape.keys;
 }
 
 }  // namespace
 
 template <class T>
 int64_t weights_size(const AttentionShape& shape) {
-  return count_heads(shape) * shape.keys * padded<T>(shape.queries);
+  return product(shape.batch) * shape.keys * padded<T>(shape.queries);
 }
 
 template <class T>

@@ -220,8 +220,7 @@ template <class T>
 void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T>> a,
                     Sizes a_strides, std::type_identity_t<Matrix<const T>> b, Sizes b_strides, T* c,
                     const std::type_identity_t<Epilogue<T>>& epilogue) {
-  int64_t count = 1;
-  for (int64_t size : batch) count *= size;
+  int64_t count = product(batch);
   if (count == 0 || m == 0 || n == 0) return;
   const Nest<2> nest(batch, {a_strides, b_strides});
   int64_t along = nest.row_length();

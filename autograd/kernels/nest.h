@@ -15,6 +15,13 @@ namespace reel::kernels {
 using std::int64_t;
 using Sizes = std::span<const int64_t>;
 
+/// How many places there are along all of the axes together.
+inline int64_t product(Sizes sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) count *= size;
+  return count;
+}
+
 /// The folded loops over N operands; strides[n] are those of operand n, in elements.
 template <std::size_t N>
 class Nest {

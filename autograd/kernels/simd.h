@@ -179,6 +179,11 @@ Vec<T> abs(const Vec<T>& x) {
 
 template <class T>
 Vec<T> sqrt(const Vec<T>& x) {
+#if XSIMD_WITH_NEON64
+  // xsimd estimates it in f32, as 32-bit ARM must, and gets infinity and -0 wrong. Here the machine has the
+  // instruction.
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(vsqrtq_f32(x));
+#endif
   return xsimd::sqrt(x);
 }
 

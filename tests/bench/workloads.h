@@ -30,7 +30,7 @@ struct Workload {
 };
 
 /// Billions of operations in the matrix products of models. Each product has two more in its gradient. What a mask
-/// hides is counted in full.
+/// hides, and padding, is counted in full.
 namespace gflop {
 
 inline double product(int64_t m, int64_t k, int64_t n) { return 3 * 2e-9 * static_cast<double>(m * k * n); }
