@@ -33,6 +33,8 @@ class Mask {
   Ids hidden_in_time(int64_t queries, int64_t keys) const;
   /// The same as one number: query t sees the keys s <= t + reach.
   int64_t reach(int64_t queries, int64_t keys) const;
+  /// What is left of it without padding.
+  Mask in_time() const { return Mask(future_); }
   /// (B, S): 1 at the keys that padding hides.
   const std::optional<Ids>& padding() const { return padding_; }
 

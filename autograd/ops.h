@@ -79,8 +79,15 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
-/// weights of a few queries at a time; nn/attention.h has the same in small steps. (ops/attention.cpp)
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale);
+/// weights of a few queries at a time; nn/attention.h has the same in small steps. Weights are dropped with probability
+/// `drop` < 1, as by dropout(). (ops/attention.cpp)
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop = 0,
+                 Generator& generator = default_generator());
+/// The same for texts of unequal length, one after another: q (H, N, D), k (H, M, D), v (H, M, E) -> (H, N, E). Text b
+/// has the queries q_starts[b] to q_starts[b + 1] - 1 and the keys k_starts[b] to k_starts[b + 1] - 1; it sees none but
+/// its own, and of them those that the mask of time shows.
+Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ids& q_starts, const Ids& k_starts,
+                        const Mask& mask, double scale, double drop = 0, Generator& generator = default_generator());
 /// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),
 /// T' = (T + 2 padding - dilation (K - 1) - 1) / stride + 1
 struct Conv1dOptions {

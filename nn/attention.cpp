@@ -22,12 +22,12 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 }
 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             Scaling scaling) {
+                             Scaling scaling, double drop) {
   // The weights of a single query, as a text's newest token is, are but a row: small steps are best at that.
   if (scaling == Scaling::scores && queries.size(-2) > 1) {
-    return attention(queries, keys, values, mask, std::pow(static_cast<double>(queries.size(-1)), -0.5));
+    return attention(queries, keys, values, mask, std::pow(static_cast<double>(queries.size(-1)), -0.5), drop);
   }
-  return matmul(attention_weights(queries, keys, mask, scaling), values);
+  return matmul(dropout(attention_weights(queries, keys, mask, scaling), drop), values);
 }
 
 SingleHeadAttention::SingleHeadAttention(int64_t width, DType dtype)

@@ -23,9 +23,9 @@ enum class Scaling { scores, queries_and_keys };
 Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask,
                          Scaling scaling = Scaling::scores);
 
-/// The means of values (..., S, E) under these weights -> (..., T, E).
+/// The means of values (..., S, E) under these weights -> (..., T, E); each weight is dropped with probability `drop`.
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             Scaling scaling = Scaling::scores);
+                             Scaling scaling = Scaling::scores, double drop = 0);
 
 /// One head: queries, keys and values are linear maps of x (..., T, D), without bias; scores are divided by √D.
 class SingleHeadAttention : public Module {

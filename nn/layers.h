@@ -57,9 +57,9 @@ class LayerNorm : public Module {
 class Dropout : public Module {
  public:
   explicit Dropout(double p);
-  Tensor operator()(const Tensor& x) const { return active() ? dropout(x, p_) : x; }
-  /// Whether it changes anything now.
-  bool active() const { return training() && p_ > 0; }
+  Tensor operator()(const Tensor& x) const { return dropout(x, rate()); }
+  /// The probability of dropping an element now.
+  double rate() const { return training() ? p_ : 0; }
 
  private:
   double p_;

@@ -1,11 +1,20 @@
 #include "nn/multi_head_attention.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "autograd/error.h"
 
 namespace reel::nn {
 namespace {
 
 bool fits(const Texts& texts) { return texts.vectors.rank() == (texts.packing ? 2 : 3); }
+
+/// Whether all that a mask hides as padding, and nothing else, is what the packing has left out.
+bool hides_what_is_left_out(const Mask& mask, const Packing& packing) {
+  if (!mask.padding()) return !packing.drops_any();
+  return std::ranges::equal(mask.padding()->values(), packing.dropped().values());
+}
 
 }  // namespace
 
@@ -23,7 +32,18 @@ MultiHeadAttention::MultiHeadAttention(const Config& c)
 }
 
 Tensor MultiHeadAttention::by_head(const Tensor& all) const {
-  return all.view({all.size(0), all.size(1), heads_, all.size(2) / heads_}).transpose(1, 2);
+  Shape shape = all.shape();
+  shape[all.rank() - 1] = heads_;
+  shape.insert(all.rank(), all.size(-1) / heads_);
+  return all.view(shape).transpose(-3, -2);
+}
+
+Tensor MultiHeadAttention::joined(const Tensor& heads) const {
+  const Tensor by_time = heads.transpose(-3, -2);  // (..., T, H, D/H)
+  Shape shape = by_time.shape();
+  shape.erase(by_time.rank() - 1);
+  shape[shape.rank() - 1] = heads.size(-1) * heads_;
+  return by_time.reshape(shape);
 }
 
 KeysAndValues MultiHeadAttention::keys_and_values(const Texts& memory) const {
@@ -37,22 +57,34 @@ Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps k
     const Tensor queries = by_head(x.with(w_qs(in)).padded());
     const KeysAndValues memory = memory_of(x.with(in));
     Tensor heads;  // (B, H, T, D/H)
-    if (keep == KeepMaps::yes || drop.active()) {
+    if (keep == KeepMaps::yes) {
       maps = attention_weights(queries, memory.keys, mask);  // (B, H, T, S)
       heads = matmul(drop(maps), memory.values);
     } else {
-      heads = dot_product_attention(queries, memory.keys, memory.values, mask);
+      heads = dot_product_attention(queries, memory.keys, memory.values, mask, Scaling::scores, drop.rate());
     }
-    const int64_t B = heads.size(0), T = heads.size(2);
-    return fc(x.like_these(heads.transpose(1, 2).reshape({B, T, in.size(-1)})));
+    return fc(x.like_these(joined(heads)));
   });
   return {output, maps};
+}
+
+Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const {
+  return residual(x.vectors, [&](const Tensor& in) {
+    const Tensor& seen = memory.vectors.same(x.vectors) ? in : memory.vectors;
+    const Tensor queries = by_head(w_qs(in)), keys = by_head(w_ks(seen)), values = by_head(w_vs(seen));  // (H, _, D/H)
+    const double scale = std::pow(static_cast<double>(queries.size(-1)), -0.5);
+    return fc(joined(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask, scale,
+                                      drop.rate())));
+  });
 }
 
 Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
   if (!fits(x) || !fits(memory) || x.batch() != memory.batch()) {
     fail("MultiHeadAttention: x is ", x.vectors.shape(), ", memory is ", memory.vectors.shape(),
          "; need (batch, time, width) or, packed, (tokens, width), of as many texts");
+  }
+  if (keep == KeepMaps::no && x.packing && memory.packing && hides_what_is_left_out(mask, *memory.packing)) {
+    return {attend_packed(x, memory, mask.in_time()), {}};
   }
   const bool to_itself = memory.vectors.same(x.vectors);
   return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(to_itself ? in : memory); });

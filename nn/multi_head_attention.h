@@ -50,11 +50,14 @@ class MultiHeadAttention : public Module {
   Residual residual;
 
  private:
-  /// (B, _, D) -> (B, H, _, D/H)
+  /// (..., T, D) -> (..., H, T, D/H), and back
   Tensor by_head(const Tensor& all) const;
+  Tensor joined(const Tensor& heads) const;
   /// x, normalized where that comes first, attends to memory_of(x).
   template <class MemoryOf>
   Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
+  /// The same where both are packed, and stay so: without padding, under a mask of time alone.
+  Tensor attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const;
 
   int64_t heads_;
 };

@@ -5,39 +5,44 @@
 
 namespace reel::nn {
 
-Packing::Packing(const Ids& dropped) : shape_(dropped.shape()) {
+Packing::Packing(const Ids& dropped) : dropped_(dropped) {
   if (dropped.rank() != 2) fail("Packing: tokens are ", dropped.shape(), "; need (batch, time)");
-  std::vector<std::int32_t> places, times;
-  for (int64_t place = 0; place < dropped.numel(); ++place) {
-    if (dropped.data()[place] != 0) continue;
-    places.push_back(static_cast<std::int32_t>(place));
-    times.push_back(static_cast<std::int32_t>(place % dropped.size(1)));
+  std::vector<std::int32_t> places, times, starts{0};
+  for (std::int32_t text = 0; text < dropped.size(0); ++text) {
+    for (std::int32_t time = 0; time < dropped.size(1); ++time) {
+      const std::int64_t place = text * dropped.size(1) + time;
+      if (dropped.data()[place] != 0) continue;
+      places.push_back(static_cast<std::int32_t>(place));
+      times.push_back(time);
+    }
+    starts.push_back(static_cast<std::int32_t>(places.size()));
   }
   places_ = Ids(std::move(places));
   times_ = Ids(std::move(times));
+  starts_ = Ids(std::move(starts));
 }
 
 Ids Packing::pack(const Ids& table) const {
-  if (table.shape() != shape_) fail("Packing: a table ", table.shape(), " of texts ", shape_);
+  if (table.shape() != dropped_.shape()) fail("Packing: a table ", table.shape(), " of texts ", dropped_.shape());
   std::vector<std::int32_t> packed;
   for (std::int32_t place : places_.values()) packed.push_back(table.data()[place]);
   return Ids(std::move(packed));
 }
 
 Tensor Packing::pack(const Tensor& padded) const {
-  if (padded.rank() != 3 || padded.size(0) != shape_[0] || padded.size(1) != shape_[1]) {
-    fail("Packing: vectors ", padded.shape(), " of texts ", shape_);
+  if (padded.rank() != 3 || padded.size(0) != dropped_.size(0) || padded.size(1) != dropped_.size(1)) {
+    fail("Packing: vectors ", padded.shape(), " of texts ", dropped_.shape());
   }
-  const Tensor rows = padded.reshape({numel(shape_), padded.size(2)});
-  return places_.numel() == numel(shape_) ? rows : embedding(rows, places_);
+  const Tensor rows = padded.reshape({dropped_.numel(), padded.size(2)});
+  return drops_any() ? embedding(rows, places_) : rows;
 }
 
 Tensor Packing::unpack(const Tensor& packed) const {
   if (packed.rank() != 2 || packed.size(0) != places_.numel()) {
     fail("Packing: vectors ", packed.shape(), " of ", places_.numel(), " tokens");
   }
-  const Tensor rows = places_.numel() == numel(shape_) ? packed : embedding_sum(packed, places_, numel(shape_));
-  return rows.view({shape_[0], shape_[1], packed.size(1)});
+  const Tensor rows = drops_any() ? embedding_sum(packed, places_, dropped_.numel()) : packed;
+  return rows.view({dropped_.size(0), dropped_.size(1), packed.size(1)});
 }
 
 }  // namespace reel::nn

@@ -24,9 +24,14 @@ class Packing {
   /// Of all places of texts (B, T), padding or not.
   static Packing whole(const Shape& texts) { return Packing(Ids::zeros(texts)); }
 
-  int64_t batch() const { return shape_[0]; }
+  int64_t batch() const { return dropped_.size(0); }
   /// When each token comes: 0 for the first of its text. (N)
   const Ids& times() const { return times_; }
+  /// Where each text begins among the tokens, and where the last one ends. (B + 1)
+  const Ids& starts() const { return starts_; }
+  /// 1 at the places that are left out. (B, T)
+  const Ids& dropped() const { return dropped_; }
+  bool drops_any() const { return times_.numel() < dropped_.numel(); }
   /// (B, T) -> (N)
   Ids pack(const Ids& table) const;
   /// (B, T, D) -> (N, D)
@@ -37,8 +42,9 @@ class Packing {
  private:
   explicit Packing(const Ids& dropped);
 
-  Shape shape_;         // (B, T)
+  Ids dropped_;         // (B, T)
   Ids places_, times_;  // (N): of each token in the table, row by row, and in its text
+  Ids starts_;          // (B + 1)
 };
 
 /// Vectors of a batch of texts, padded (B, T, D) or packed (N, D).
@@ -49,7 +55,7 @@ struct Texts {
   int64_t batch() const { return packing ? packing->batch() : vectors.size(0); }
   Tensor padded() const { return packing ? packing->unpack(vectors) : vectors; }
   /// Vectors (B, T, _), packed if these are.
-  Tensor like_these(const Tensor& padded) const { return packing ? packing->pack(padded) : padded; }
+  Tensor like_these(const Tensor& others) const { return packing ? packing->pack(others) : others; }
   /// The same tokens with other vectors.
   Texts with(const Tensor& others) const { return packing ? Texts(others, *packing) : Texts(others); }
 

@@ -16,13 +16,11 @@ namespace {
 constexpr int64_t query_block = 64;
 constexpr int64_t key_block = 256;
 
-// Multiplications, some microseconds of them. Fewer are not worth a second thread.
-constexpr int64_t chunk_work = 250'000;
-
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
 struct Workspace {
-  std::vector<T> q, dout, weights, dweights, k, v, dk, dv, dots;
+  std::vector<T> q, dout, weights, dropped, dweights, k, v, dk, dv, dots;
+  std::vector<std::uint32_t> words;
 
   static Workspace& of_this_thread() {
     thread_local Workspace workspace;
@@ -139,9 +137,36 @@ void differentiate_scores(int64_t keys, int64_t count, int64_t stride, T scale, 
 /// The matrices of one head.
 template <class T>
 struct Head {
+  int64_t index;
   Matrix<const T> q, k, v;
   const std::int32_t* hidden;
 };
+
+/// Blocks of four random words for a row of weights.
+int64_t blocks_for(int64_t queries) { return (queries + 3) / 4; }
+
+/// The random words for weights of these keys and queries: rows of whole blocks.
+const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, int64_t first_key, int64_t keys,
+                                int64_t first, int64_t count, std::vector<std::uint32_t>& buffer) {
+  const int64_t row = blocks_for(shape.queries), part = blocks_for(count);
+  const int64_t start = (head * shape.keys + first_key) * row + first / 4;
+  std::uint32_t* words = room(buffer, keys * part * 4);
+  const int64_t rows_at_once = part == row ? keys : 1;
+  for (int64_t s = 0; s < keys; s += rows_at_once) {
+    philox4x32_words(rows_at_once * part, shape.dropout.first_block + static_cast<std::uint64_t>(start + s * row),
+                     shape.dropout.key, words + s * part * 4);
+  }
+  return words;
+}
+
+/// to = from (keys, stride), dropped by these words; they may be the same.
+template <class T>
+void drop_weights(const DropoutMask& mask, const std::uint32_t* words, int64_t keys, int64_t count, int64_t stride,
+                  const T* from, T* to) {
+  for (int64_t s = 0; s < keys; ++s) {
+    drop(mask, count, words + s * blocks_for(count) * 4, from + s * stride, to + s * stride);
+  }
+}
 
 template <class T>
 void scale_rows(const T* factors, int64_t rows, int64_t width, Matrix<T> x) {
@@ -168,6 +193,12 @@ void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sum
     std::copy_n(logs, count, log_sums + first);
     if (kept) normalize_columns(seen, stride, inverses, weights);
 
+    if (shape.dropout.threshold > 0) {
+      const std::uint32_t* words = draw_words(shape, head.index, 0, seen, first, count, workspace.words);
+      T* dropped = kept ? room(workspace.dropped, shape.keys * stride) : weights;
+      drop_weights(shape.dropout, words, seen, count, stride, weights, dropped);
+      weights = dropped;
+    }
     Matrix<T> rows = out.at(first, 0);
     matmul<T>(count, shape.value_width, seen, {weights, 1, stride}, v, rows.data, rows.row_stride);
     if (!kept) scale_rows(inverses, count, shape.value_width, rows);
@@ -212,8 +243,16 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
       }
       T* dweights = room(workspace.dweights, key_block * stride);
       multiply_columns(seen, E, v, as_columns(dout_rows, count, E, workspace.dout), count, dweights);
+      const T* used = weights;
+      if (shape.dropout.threshold > 0) {
+        const std::uint32_t* words = draw_words(shape, head.index, key, seen, first, count, workspace.words);
+        T* dropped = room(workspace.dropped, key_block * stride);
+        drop_weights(shape.dropout, words, seen, count, stride, weights, dropped);
+        drop_weights(shape.dropout, words, seen, count, stride, dweights, dweights);
+        used = dropped;
+      }
+      matmul<T>(seen, E, count, {used, stride, 1}, dout_rows, dv_sum, E, {.accumulate = true});
       differentiate_scores(seen, count, stride, scale, dots + first, weights, dweights);
-      matmul<T>(seen, E, count, {weights, stride, 1}, dout_rows, dv_sum, E, {.accumulate = true});
       matmul<T>(seen, D, count, {dweights, stride, 1}, q_rows, dk_sum, D, {.accumulate = true});
       matmul<T>(count, D, seen, {dweights, 1, stride}, k, dq_rows.data, dq_rows.row_stride, {.accumulate = key > 0});
     }
@@ -225,11 +264,10 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
 /// body(i) for every head i, on several threads.
 template <class Body>
 void for_each_head(const AttentionShape& shape, const Body& body) {
-  const int64_t work = 2 * shape.queries * shape.keys * (shape.width + shape.value_width);
-  parallel_for(product(shape.batch), std::max<int64_t>(1, chunk_work / std::max<int64_t>(work, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t head = begin; head < end; ++head) body(head);
-               });
+  const int64_t heads = product(shape.batch);
+  parallel_for(heads, attention_grain(shape.work(), heads), [&](int64_t begin, int64_t end) {
+    for (int64_t head = begin; head < end; ++head) body(head);
+  });
 }
 
 /// Head i's part of all weights, if they are kept.
@@ -246,6 +284,17 @@ const std::int32_t* hidden_keys(const AttentionShape& shape, int64_t head) {
 
 }  // namespace
 
+int64_t AttentionShape::work() const { return product(batch) * queries * keys * (width + value_width); }
+
+int64_t attention_grain(int64_t work, int64_t parts) {
+  constexpr int64_t worth_a_thread = 125'000;
+  return worth_a_thread / std::max<int64_t>(work / std::max<int64_t>(parts, 1), 1) + 1;
+}
+
+int64_t dropout_blocks(const AttentionShape& shape) {
+  return product(shape.batch) * shape.keys * blocks_for(shape.queries);
+}
+
 template <class T>
 int64_t weights_size(const AttentionShape& shape) {
   return product(shape.batch) * shape.keys * padded<T>(shape.queries);
@@ -255,7 +304,7 @@ template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
   for_each_head(shape, [&](int64_t i) {
-    const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+    const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     attend(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
   });
 }
@@ -265,7 +314,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
                         const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
   for_each_head(shape, [&](int64_t i) {
-    const Head<T> head{q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+    const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     attend_backward(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i),
                     dout.at(shape.batch, i), dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i));
   });

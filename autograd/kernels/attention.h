@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "autograd/kernels/dropout.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/nest.h"
 
@@ -43,7 +44,18 @@ struct AttentionShape {
   int64_t reach = std::numeric_limits<std::int32_t>::max();
   /// (batch[0], S), not 0 for keys that no query sees; or null.
   const std::int32_t* hidden = nullptr;
+  /// Of the weights (heads, S, T), each of their rows begun with a block of random words of its own.
+  DropoutMask dropout{};
+
+  /// Multiplications in the forward products of all heads.
+  int64_t work() const;
 };
+
+/// How many parts a chunk of a parallel loop takes, of so many that are so much work together.
+int64_t attention_grain(int64_t work, int64_t parts);
+
+/// How many blocks of random words the weights of all heads are dropped by.
+int64_t dropout_blocks(const AttentionShape& shape);
 
 /// How many elements the weights of all heads have, the queries of each padded to whole vectors.
 template <class T>
@@ -56,7 +68,7 @@ void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads
                const Heads<T>& out, T* log_sums, T* weights);
 
 /// dq, dk and dv from the gradient of out; the rows of all of them are dense. `weights` are those that attention()
-/// kept, or null. With P = softmax(scale Q Kᵀ):
+/// kept, or null. With P = softmax(scale Q Kᵀ), and without dropout:
 ///   dV = Pᵀ dO          dP = dO Vᵀ          dS = P (dP - Σ dO O)          dQ = scale dS K          dK = scale dSᵀ Q
 template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,

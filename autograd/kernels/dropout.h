@@ -10,18 +10,32 @@
 
 namespace reel::kernels {
 
-/// y[i] = word i of the hash < threshold ? 0 : x[i] scale. The words are those of `key` from block `first_block` on,
-/// so that the same call gives the same mask: nobody has to keep it.
+/// What is dropped: element i where word i of the hash is less than `threshold`. The others are multiplied by `scale`.
+/// The words are those of `key` from block `first_block` on, so that the same numbers say the same again: nobody has to
+/// keep a mask.
+struct DropoutMask {
+  std::uint64_t key = 0, first_block = 0;
+  std::uint32_t threshold = 0;
+  double scale = 1;
+};
+
+/// y[i] = x[i], dropped by the words from words[0] on
 template <class T>
-void dropout(int64_t n, const T* x, T* y, std::uint64_t key, std::uint64_t first_block, std::uint32_t threshold,
-             T scale) {
+void drop(const DropoutMask& mask, int64_t n, const std::uint32_t* words, const T* x, T* y) {
+  const T scale = static_cast<T>(mask.scale);
+  for (int64_t i = 0; i < n; ++i) y[i] = words[i] < mask.threshold ? T(0) : x[i] * scale;
+}
+
+/// The same with the mask's own words.
+template <class T>
+void dropout(int64_t n, const T* x, T* y, const DropoutMask& mask) {
   constexpr int64_t blocks = 32, words = 4 * blocks, groups_per_chunk = 64;
   parallel_for((n + words - 1) / words, groups_per_chunk, [&](int64_t begin, int64_t end) {
     std::uint32_t word[words];
     for (int64_t group = begin; group < end; ++group) {
-      philox4x32_words<blocks>(first_block + static_cast<std::uint64_t>(group * blocks), key, word);
-      const int64_t start = group * words, count = std::min(words, n - start);
-      for (int64_t i = 0; i < count; ++i) y[start + i] = word[i] < threshold ? T(0) : x[start + i] * scale;
+      philox4x32_words<blocks>(mask.first_block + static_cast<std::uint64_t>(group * blocks), mask.key, word);
+      const int64_t start = group * words;
+      drop(mask, std::min(words, n - start), word, x + start, y + start);
     }
   });
 }

@@ -5,6 +5,7 @@
 // through: the random words of block i are a hash of i under a key. So they can be computed in any order, on any
 // thread, and a second time.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -56,6 +57,19 @@ void philox4x32_words(std::uint64_t first_block, std::uint64_t key, std::uint32_
   for (int b = 0; b < Blocks; ++b) {
     for (int w = 0; w < 4; ++w) words[4 * b + w] = counter[w][b];
   }
+}
+
+/// The same for a number of blocks that is not known when compiling.
+inline void philox4x32_words(std::int64_t blocks, std::uint64_t first_block, std::uint64_t key, std::uint32_t* words) {
+  constexpr int group = 16;
+  std::int64_t block = 0;
+  for (; block + group <= blocks; block += group) {
+    philox4x32_words<group>(first_block + static_cast<std::uint64_t>(block), key, words + 4 * block);
+  }
+  if (block == blocks) return;
+  std::uint32_t last[4 * group];
+  philox4x32_words<group>(first_block + static_cast<std::uint64_t>(block), key, last);
+  std::copy_n(last, 4 * (blocks - block), words + 4 * block);
 }
 
 }  // namespace reel::kernels

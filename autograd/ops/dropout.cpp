@@ -1,6 +1,4 @@
-#include "autograd/kernels/dropout.h"
-
-#include <cmath>
+#include "autograd/ops/dropout.h"
 
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -14,11 +12,8 @@ namespace {
 Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
   const Tensor values = dense(x);
   Tensor y(x.shape(), x.dtype());
-  const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
-  with_type(x.dtype(), [&]<class T>(T) {
-    kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), start.seed, start.position / 4, threshold,
-                     static_cast<T>(1 / (1 - p)));
-  });
+  with_type(x.dtype(),
+            [&]<class T>(T) { kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), dropout_mask(p, start)); });
   return record("dropout", {x}, y,
                 [p, start](const Tensor& dy, Grads& grads) { grads.add(0, dropout_from(dy, p, start)); });
 }

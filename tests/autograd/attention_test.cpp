@@ -8,15 +8,17 @@ using namespace reel::tests;
 
 namespace {
 
+using Attend = std::function<Tensor(const std::vector<Tensor>& qkv)>;
+
 Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale) {
   return matmul(softmax(mask.apply(matmul(q * scale, k.transpose(-1, -2))), -1), v);
 }
 
 /// Value and gradients for a random cotangent.
-std::vector<Tensor> results(decltype(&composed) f, std::vector<Tensor> inputs, const Mask& mask, double scale) {
+std::vector<Tensor> results(const Attend& f, std::vector<Tensor> inputs) {
   for (Tensor& x : inputs) x = detach(x).requires_grad();  // leaves of this call alone
   Tape tape;
-  const Tensor out = f(inputs[0], inputs[1], inputs[2], mask, scale);
+  const Tensor out = f(inputs);
   tape.backward(sum(out * away_from_zero(out.shape(), 9, out.dtype())));
   return {detach(out), inputs[0].grad(), inputs[1].grad(), inputs[2].grad()};
 }
@@ -28,12 +30,21 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-void check_same(const std::vector<Tensor>& inputs, const Mask& mask, double tolerance) {
-  const auto fused = results(attention, inputs, mask, 0.4), steps = results(composed, inputs, mask, 0.4);
-  for (std::size_t i = 0; i < fused.size(); ++i) {
-    REQUIRE(fused[i].shape() == steps[i].shape());
-    CHECK(largest_difference(fused[i], steps[i]) < tolerance);
+Attend fused(const Mask& mask, double scale) {
+  return [=](const std::vector<Tensor>& in) { return attention(in[0], in[1], in[2], mask, scale); };
+}
+
+void check_same(const std::vector<Tensor>& inputs, const Attend& some, const Attend& others, double tolerance) {
+  const auto found = results(some, inputs), expected = results(others, inputs);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(found[i].shape() == expected[i].shape());
+    CHECK(largest_difference(found[i], expected[i]) < tolerance);
   }
+}
+
+void check_same(const std::vector<Tensor>& inputs, const Mask& mask, double tolerance) {
+  auto steps = [=](const std::vector<Tensor>& in) { return composed(in[0], in[1], in[2], mask, 0.4); };
+  check_same(inputs, fused(mask, 0.4), steps, tolerance);
 }
 
 /// 1 for about a third of the keys, and for all of the second text.
@@ -77,6 +88,102 @@ TEST_CASE("attention: fused is the same where it keeps its weights, as it does o
   check_same(by_heads(70, 40, 40, 8, DType::f32), Mask::causal(), 2e-4);
 }
 
+TEST_CASE("attention: weights are dropped as dropout() does it, each of their columns from a block of its own on") {
+  for (const int64_t T : {1, 4, 15, 64, 66, 130}) {
+    for (const int64_t S : {1, 31, 257}) {
+      for (const int64_t D : {int64_t{3}, S + 1}) {  // of few keys, weights are kept
+        CAPTURE(T, S, D);
+        const Mask mask = Mask::causal() & Mask::padding(some_hidden(2, S));
+        auto found = [&](const std::vector<Tensor>& in) {
+          Generator generator(5);
+          generator.bits();
+          return attention(in[0], in[1], in[2], mask, 0.4, 0.3, generator);
+        };
+        auto expected = [&](const std::vector<Tensor>& in) {
+          Generator generator(5);
+          generator.bits();
+          const Tensor weights = softmax(mask.apply(matmul(in[0] * 0.4, in[1].transpose(-1, -2))), -1);
+          const Tensor kept = dropout(ones({2, 3, S, (T + 3) / 4 * 4}, DType::f64), 0.3, generator).slice(-1, 0, T);
+          return matmul(weights * kept.transpose(-1, -2), in[2]);
+        };
+        check_same(by_heads(T, S, D, 9, DType::f64), found, expected, 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: what is dropped leaves the mean as it was") {
+  Generator generator(6);
+  const std::vector<Tensor> in = by_heads(60, 50, 4, 4, DType::f64);
+  Tensor total = zeros({2, 3, 60, 4}, DType::f64);
+  constexpr int rounds = 400;
+  for (int i = 0; i < rounds; ++i) total = total + attention(in[0], in[1], in[2], Mask::none(), 1, 0.25, generator);
+  const Tensor whole = attention(in[0], in[1], in[2], Mask::none(), 1);
+  CHECK(largest_difference(total * (1.0 / rounds), whole) < 0.2);
+  CHECK(largest_difference(total, whole * static_cast<double>(rounds)) > 0.1);  // something was dropped
+}
+
+TEST_CASE("attention: packed texts are each by itself") {
+  // Texts of one query or key, of none, of a block's length and more; some whose weights are kept.
+  const Ids q_starts({0, 1, 8, 8, 72, 137}), k_starts({0, 5, 5, 9, 73, 340});
+  for (const int64_t D : {4, 80}) {
+    const std::vector<Tensor> inputs{away_from_zero({137, 2, D}, 1).transpose(0, 1),
+                                     away_from_zero({340, 2, D}, 2).transpose(0, 1),
+                                     away_from_zero({340, 2, 3}, 3).transpose(0, 1)};
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
+      auto found = [&](const std::vector<Tensor>& in) {
+        return packed_attention(in[0], in[1], in[2], q_starts, k_starts, mask, 0.4);
+      };
+      auto expected = [&](const std::vector<Tensor>& in) {
+        std::vector<Tensor> texts;
+        for (int64_t b = 0; b + 1 < q_starts.numel(); ++b) {
+          const std::int32_t *q = q_starts.data() + b, *k = k_starts.data() + b;
+          texts.push_back(
+              composed(in[0].slice(1, q[0], q[1]), in[1].slice(1, k[0], k[1]), in[2].slice(1, k[0], k[1]), mask, 0.4));
+        }
+        return cat(texts, 1);
+      };
+      check_same(inputs, found, expected, 1e-12);
+    }
+  }
+}
+
+TEST_CASE("attention: packed texts of one length drop what a batch of them drops") {
+  const std::vector<Tensor> one_after_another{away_from_zero({3, 12, 5}, 1), away_from_zero({3, 14, 5}, 2),
+                                              away_from_zero({3, 14, 2}, 3)};
+  auto found = [](const std::vector<Tensor>& in) {
+    Generator generator(4);
+    return packed_attention(in[0], in[1], in[2], Ids({0, 6, 12}), Ids({0, 7, 14}), Mask::causal(), 0.4, 0.5, generator);
+  };
+  auto expected = [](const std::vector<Tensor>& in) {
+    Generator generator(4);
+    auto batch = [](const Tensor& x) { return x.view({3, 2, x.size(1) / 2, x.size(2)}).transpose(0, 1); };
+    const Tensor out = attention(batch(in[0]), batch(in[1]), batch(in[2]), Mask::causal(), 0.4, 0.5, generator);
+    return out.transpose(0, 1).reshape({3, 12, 2});
+  };
+  check_same(one_after_another, found, expected, 1e-13);
+}
+
+TEST_CASE("attention: packed, what does not fit is an error") {
+  const Tensor q = zeros({2, 5, 4}), k = zeros({2, 7, 4}), v = zeros({2, 7, 3});
+  auto run = [&](const Ids& q_starts, const Ids& k_starts, const Mask& mask = Mask::none(), double drop = 0) {
+    packed_attention(q, k, v, q_starts, k_starts, mask, 1, drop);
+  };
+  CHECK_NOTHROW(run(Ids({0, 2, 5}), Ids({0, 7, 7})));
+  CHECK_THROWS_WITH(
+      run(Ids({0, 2, 6}), Ids({0, 7, 7})),
+      "packed_attention: q_starts is (3,) and ends in 6; need ascending numbers from 0 to 5, the number of "
+      "rows");
+  CHECK_THROWS_AS(run(Ids({0, 4, 2, 5}), Ids({0, 1, 2, 7})), Error);
+  CHECK_THROWS_AS(run(Ids({1, 5}), Ids({0, 7})), Error);
+  CHECK_THROWS_AS(run(Ids(), Ids({0, 7})), Error);
+  CHECK_THROWS_AS(run(Ids({1, 2}, {0, 5}), Ids({0, 7})), Error);
+  CHECK_THROWS_WITH(run(Ids({0, 2, 5}), Ids({0, 7})),
+                    "packed_attention: q_starts are 3, k_starts 2; need one a text and the end, of both");
+  CHECK_THROWS_AS(run(Ids({0, 5}), Ids({0, 7}), Mask::padding(Ids::zeros({2, 7}))), Error);
+  CHECK_THROWS_WITH(run(Ids({0, 5}), Ids({0, 7}), Mask::none(), 1), "packed_attention: drop is 1; need 0 <= drop < 1");
+}
+
 TEST_CASE("attention: fused in f32, wide heads whose rows lie a page apart") {
   check_same({away_from_zero({1, 70, 8, 128}, 1, DType::f32).transpose(1, 2),
               away_from_zero({1, 300, 8, 128}, 2, DType::f32).transpose(1, 2),
@@ -94,18 +201,17 @@ TEST_CASE("attention: any strides, and leading axes that repeat") {
 TEST_CASE("attention: nothing to see, nothing to say") {
   const std::vector<Tensor> inputs = by_heads(4, 4, 5, 3, DType::f64);
   const Ids all = some_hidden(2, 4);
-  const auto hidden = results(attention, inputs, Mask::padding(all), 1);
+  const auto hidden = results(fused(Mask::padding(all), 1), inputs);
   for (const Tensor& result : hidden) CHECK(all_finite(result));
   CHECK(hidden[0].select(0, 1).to_vector() == Values(3 * 4 * 3, 0.0));  // the second text is hidden as a whole
   CHECK(hidden[1].select(0, 1).to_vector() == Values(3 * 4 * 5, 0.0));
-  const auto strict = results(attention, inputs, Mask::first(), 1);
+  const auto strict = results(fused(Mask::first(), 1), inputs);
   CHECK(strict[0].select(2, 0).to_vector() == Values(2 * 3 * 3, 0.0));  // the first query sees nothing
 
-  const auto no_keys = results(attention, by_heads(4, 0, 5, 3, DType::f64), Mask::none(), 1);
+  const auto no_keys = results(fused(Mask::none(), 1), by_heads(4, 0, 5, 3, DType::f64));
   CHECK(no_keys[0].to_vector() == Values(2 * 3 * 4 * 3, 0.0));
   CHECK(no_keys[1].to_vector() == Values(2 * 3 * 4 * 5, 0.0));
-  CHECK(results(attention, by_heads(0, 4, 5, 3, DType::f64), Mask::none(), 1)[2].to_vector() ==
-        Values(2 * 3 * 4 * 5, 0.0));
+  CHECK(results(fused(Mask::none(), 1), by_heads(0, 4, 5, 3, DType::f64))[2].to_vector() == Values(2 * 3 * 4 * 5, 0.0));
 }
 
 TEST_CASE("attention: scores that exp would overflow at") {

@@ -282,8 +282,21 @@ inline std::vector<Row> catalogue() {
     const Ids hidden({2, 3}, {0, 1, 0, 0, 0, 1});
     return attention(x[0], x[1], x[2], Mask::causal(), 0.7) + attention(x[0], x[1], x[2], Mask::padding(hidden), 1);
   };
-  add_row("attention(q, k, v, mask, scale)", attend, {any({2, 3, 4}), any({2, 3, 4}, 2), any({2, 3, 2}, 3)});
-  add_row("attention(q, k, v, mask, scale)", attend, {any({2, 2, 5, 4}), any({2, 3, 4}, 2), any({3, 3}, 3)}, false);
+  const std::string attention_name = "attention(q, k, v, mask, scale, drop, generator)";
+  add_row(attention_name, attend, {any({2, 3, 4}), any({2, 3, 4}, 2), any({2, 3, 2}, 3)});
+  add_row(attention_name, attend, {any({2, 2, 5, 4}), any({2, 3, 4}, 2), any({3, 3}, 3)}, false);
+  const auto attend_with_drop = [](const Xs& x) {
+    Generator generator(8);
+    return attention(x[0], x[1], x[2], Mask::none(), 0.7, 0.4, generator);
+  };
+  add_row(attention_name, attend_with_drop, {any({2, 5, 4}), any({2, 3, 4}, 2), any({2, 3, 2}, 3)});
+  const auto attend_packed = [](const Xs& x) {
+    Generator generator(9);
+    return packed_attention(x[0], x[1], x[2], Ids({0, 2, 5}), Ids({0, 3, 4}), Mask::none(), 0.7) +
+           packed_attention(x[0], x[1], x[2], Ids({0, 3, 5}), Ids({0, 1, 4}), Mask::causal(), 1, 0.3, generator);
+  };
+  add_row("packed_attention(q, k, v, q_starts, k_starts, mask, scale, drop, generator)", attend_packed,
+          {any({2, 5, 4}), any({2, 4, 4}, 2), any({2, 4, 3}, 3)});
 
   const auto norm = [](const Xs& x) {
     return x.size() == 3 ? layer_norm(x[0], x[1], x[2]) : layer_norm(x[0], Tensor(), Tensor(), 0.1);

@@ -78,6 +78,13 @@ TEST_CASE("mask: padding and time combined hide what either one hides") {
                -infinity, -infinity, -infinity, -infinity, 1, -infinity, -infinity, 1, 1});
 }
 
+TEST_CASE("mask: in time is what is left without padding") {
+  const Mask both = Mask::padding(Ids({1, 3}, {1, 0, 0})) & Mask::first();
+  CHECK(both.padding().has_value());
+  CHECK_FALSE(both.in_time().padding().has_value());
+  CHECK(to_vector(both.in_time().hidden_in_time(3, 3)) == to_vector(Mask::first().hidden_in_time(3, 3)));
+}
+
 TEST_CASE("mask: of two in time, the stricter one counts") {
   auto hidden = [](const Mask& mask) { return to_vector(mask.hidden_in_time(3, 3)); };
   CHECK(hidden(Mask::none() & Mask::causal()) == hidden(Mask::causal()));

@@ -101,8 +101,20 @@ std::vector<Row> large_rows() {
   add_row("nll_loss(log_probs, targets, options)", [=](const Xs& in) { return nll_loss(in[0], row_ids); }, {x});
   add_row("cross_entropy(logits, targets, options)",
           [=](const Xs& in) { return cross_entropy(in[0], row_ids, {.label_smoothing = 0.1}); }, {x});
-  add_row("attention(q, k, v, mask, scale)",
-          [](const Xs& in) { return attention(in[0], in[0], in[0], Mask::causal(), 0.1); }, {cube});
+  const auto attend = [](const Xs& in) {
+    Generator generator(8);
+    return attention(in[0], in[0], in[0], Mask::causal(), 0.1, 0.2, generator);
+  };
+  add_row("attention(q, k, v, mask, scale, drop, generator)", attend, {cube});
+  const auto attend_packed = [](const Xs& in) {
+    Generator generator(9);
+    std::vector<std::int32_t> starts;  // texts of 0, 1, 2, ... tokens, and the rest
+    for (int64_t at = 0, n = 0; at < in[0].size(-2); at += n++) starts.push_back(static_cast<std::int32_t>(at));
+    starts.push_back(static_cast<std::int32_t>(in[0].size(-2)));
+    const Ids texts(starts);
+    return packed_attention(in[0], in[0], in[0], texts, texts, Mask::causal(), 0.1, 0.2, generator);
+  };
+  add_row("packed_attention(q, k, v, q_starts, k_starts, mask, scale, drop, generator)", attend_packed, {cube});
   add_row("layer_norm(x, weight, bias, epsilon)", [](const Xs& in) { return layer_norm(in[0], in[1], in[2]); },
           {cube, any({70}, 5), any({70}, 6)});
   const auto drop = [](const Xs& in) {

@@ -237,6 +237,14 @@ def attention():
     case("attention.long", lambda q, k, v: attend(q, k, v, 0.1, future=0), normal(1, 70, 4), normal(1, 300, 4),
          normal(1, 300, 4))
 
+    def each_by_itself(q, k, v, **how):
+        texts = zip(q.split((2, 0, 7), 1), k.split((4, 1, 8), 1), v.split((4, 1, 8), 1))
+        return torch.cat([attend(*text, 0.5, **how) for text in texts], 1)
+
+    case("packed_attention", each_by_itself, normal(2, 9, 4), normal(2, 13, 4), normal(2, 13, 3))
+    case("packed_attention.causal", lambda q, k, v: each_by_itself(q, k, v, future=0), normal(2, 9, 4),
+         normal(2, 13, 4), normal(2, 13, 3))
+
 
 def operations():
     for make in (arithmetic, functions_of_one_number, choices, reductions, products, views, gathering, probabilities,

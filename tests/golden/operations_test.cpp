@@ -250,6 +250,13 @@ void add_attention(Functions& all) {
   all["attention.padding"] = [](const Given& in) {
     return attention(in.x[0], in.x[1], in.x[2], Mask::padding(in.ids[0]), 1);
   };
+  auto add_packed = [&](const std::string& name, const Mask& mask) {
+    all[name] = [=](const Given& in) {
+      return packed_attention(in.x[0], in.x[1], in.x[2], Ids({0, 2, 2, 9}), Ids({0, 4, 5, 13}), mask, 0.5);
+    };
+  };
+  add_packed("packed_attention", Mask::none());
+  add_packed("packed_attention.causal", Mask::causal());
 }
 
 Functions operations() {

@@ -13,7 +13,7 @@ TEMPLATE_TEST_CASE("dropout agrees with its twin, from any block on", "[dropout]
     for (const std::uint64_t first_block : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{0xffffffff}}) {
       const std::vector<T> x = numbers<T>(n);
       std::vector<T> y(x.size() + 1, T(100)), want = y;
-      dropout(n, x.data(), y.data(), key, first_block, threshold, T(1.6));
+      dropout(n, x.data(), y.data(), {key, first_block, threshold, 1.6});
       for (int64_t i = 0; i < n; ++i) {
         const std::uint64_t block = first_block + static_cast<std::uint64_t>(i / 4);
         const auto words =

@@ -161,6 +161,13 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
     CHECK(close(cross.output, of_queries.pack(attention(x, memory, mask).output)));
     CHECK(close(self.output, of_queries.pack(attention(x, x, causal).output)));
     CHECK(close(attention(packed_x, memory, mask, KeepMaps::no).output, cross.output));
+    CHECK(close(attention(packed_x, packed_memory, mask, KeepMaps::no).output, cross.output));
+    CHECK(close(attention(packed_x, packed_x, causal, KeepMaps::no).output, self.output));
+    // A mask that hides less than a packing leaves out, or more.
+    for (const Ids& hidden : {Ids::zeros({2, 4}), Ids({2, 4}, {1, 0, 0, 1, 0, 1, 1, 1})}) {
+      const Attended seen = attention(packed_x, of_keys.unpack(packed_memory.vectors), Mask::padding(hidden));
+      CHECK(close(attention(packed_x, packed_memory, Mask::padding(hidden), KeepMaps::no).output, seen.output));
+    }
     auto gradients = [&](const auto& in) {
       return attention({in[0], of_queries}, {in[1], of_keys}, mask, KeepMaps::no).output;
     };
@@ -214,6 +221,11 @@ TEST_CASE("multi-head attention: drops in training only, and shows its maps whol
   const Tensor x = normal({2, 3, 8}, 16, DType::f32);
   check_drops_in_training_only(attention, [&] { return attention(x, x, Mask::none()).output; });
   CHECK(same_bits(attention(x, x, Mask::none()).maps, attention(x, x, Mask::none()).maps));
+
+  const Packing whole = Packing::whole({2, 3});
+  const Texts packed(whole.pack(x), whole);
+  check_drops_in_training_only(attention, [&] { return attention(packed, packed, Mask::none(), KeepMaps::no).output; });
+  check_drops_in_training_only(attention, [&] { return attention(x, x, Mask::none(), KeepMaps::no).output; });
 
   MultiHeadAttention bare({.width = 8, .heads = 2, .dropout = 0.5, .norm = Norm::none});  // drops of the maps alone
   check_drops_in_training_only(bare, [&] { return bare(x, x, Mask::none()).output; });

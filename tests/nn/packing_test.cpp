@@ -20,6 +20,9 @@ TEST_CASE("packing: tokens alone, one text after the other") {
   CHECK(packing.batch() == 3);
   CHECK(to_vector(packing.pack(tokens)) == std::vector<std::int32_t>{5, 6, 7, 8, 9, 4});
   CHECK(to_vector(packing.times()) == std::vector<std::int32_t>{0, 1, 2, 0, 1, 0});
+  CHECK(to_vector(packing.starts()) == std::vector<std::int32_t>{0, 3, 5, 6});
+  CHECK(to_vector(packing.dropped()) == std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 0, 1, 1});
+  CHECK(packing.drops_any());
 
   const Tensor x = normal({3, 3, 2}, 1), packed = packing.pack(x);
   CHECK(same_bits(packed, rows(x.view({9, 2}), 0, {0, 1, 2, 3, 4, 6})));
@@ -32,7 +35,9 @@ TEST_CASE("packing: tokens alone, one text after the other") {
 TEST_CASE("packing: padding may stand anywhere, and be all there is") {
   const Packing gaps(Ids({1, 4}, {pad, 3, pad, 2}), pad);
   CHECK(to_vector(gaps.times()) == std::vector<std::int32_t>{1, 3});
+  CHECK(to_vector(gaps.starts()) == std::vector<std::int32_t>{0, 2});
   const Packing nothing(Ids::zeros({2, 3}), pad);
+  CHECK(to_vector(nothing.starts()) == std::vector<std::int32_t>{0, 0, 0});
   CHECK(nothing.pack(normal({2, 3, 4}, 2)).shape() == Shape{0, 4});
   CHECK(nothing.unpack(normal({0, 4}, 3)).to_vector() == Values(24, 0));
 }
@@ -40,6 +45,7 @@ TEST_CASE("packing: padding may stand anywhere, and be all there is") {
 TEST_CASE("packing: where nothing is padding, nothing is copied") {
   const Tensor x = normal({2, 3, 4}, 4);
   for (const Packing& packing : {Packing::whole({2, 3}), Packing(Ids({2, 3}, {1, 2, 3, 4, 5, 6}), pad)}) {
+    CHECK_FALSE(packing.drops_any());
     CHECK(packing.pack(x).shares_storage(x));
     CHECK(packing.unpack(packing.pack(x)).shares_storage(x));
     CHECK(same_bits(packing.unpack(packing.pack(x)), x));

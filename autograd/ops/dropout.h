@@ -1,0 +1,17 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/kernels/dropout.h"
+#include "autograd/random.h"
+
+namespace reel {
+
+/// Drops with probability p < 1 by the random words from `start` on, which begins a block.
+inline kernels::DropoutMask dropout_mask(double p, const Generator::State& start) {
+  const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
+  return {.key = start.seed, .first_block = start.position / 4, .threshold = threshold, .scale = 1 / (1 - p)};
+}
+
+}  // namespace reel
