@@ -5,6 +5,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "nn/positions.h"
 
 namespace reel::nn {
 namespace {
@@ -25,6 +26,11 @@ ClassifierConfig pooled_by_mean(ClassifierConfig config) {
   return config;
 }
 
+Embedding start_of_positions(const ClassifierConfig& c) {
+  if (!c.sinusoidal_start) return Embedding(c.length, c.embedding, c.block.dtype, c.embedding_deviation);
+  return Embedding(sinusoidal_positions(c.length, c.embedding, c.block.dtype), Embedding::Frozen::no);
+}
+
 }  // namespace
 
 Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
@@ -38,7 +44,7 @@ Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
 Classifier::Classifier(const ClassifierConfig& c)
     : token_embedding(
           child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype, c.embedding_deviation))),
-      pos_embedding(child("pos_embedding", Embedding(c.length, c.embedding, c.block.dtype, c.embedding_deviation))),
+      pos_embedding(child("pos_embedding", start_of_positions(c))),
       tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
       toprobs(child("toprobs", Linear(c.embedding, c.classes, Bias::yes, c.block.dtype))),
       drop(child("drop", Dropout(c.block.dropout))),

@@ -20,6 +20,9 @@ struct ClassifierConfig {
   int64_t length = 512;  // the most tokens of a text
   int64_t embedding = 128;
   double embedding_deviation = 1;  // of token and position embeddings at the start
+  /// Position embeddings, which are learned either way, start as waves (positions.h) instead of noise: near and far
+  /// then differ from the first step on. Words should start small, so that they do not drown that.
+  bool sinusoidal_start = false;
   int64_t heads = 8;
   int64_t depth = 6;
   Pooling pooling = Pooling::max;

@@ -40,8 +40,11 @@ void declare_classify(Options& o, ClassifyConfig& c) {
              "hide what pads shorter texts from attention and pooling; the published models do not");
   o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
   o.add(&c.embedding_deviation, "embedding-deviation", Options::no_letter, "S",
-        "standard deviation of the embeddings at the start; a small one, say 0.02, keeps rare words from being noise",
+        "standard deviation of the embeddings at the start; a small one, say 0.1, keeps rare words from being noise",
         more_than(0));
+  o.add_choice(
+      &c.positions, "positions", Options::no_letter, {"normal", "sinusoidal"},
+      "what the position embeddings are before they learn: noise, as published, or waves that tell near from far");
   o.add(&c.heads, "heads", 'H', "N", "attention heads, each as wide as the embedding",
         at_least(1).and_at_most(1 << 10));
   o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));

@@ -29,6 +29,7 @@ struct ClassifyConfig {
   bool mask_padding = false;
   std::int64_t embedding = 128;
   double embedding_deviation = 1;
+  std::string positions = "normal";
   std::int64_t heads = 8;
   std::int64_t depth = 6;
   std::int64_t hidden = 0;

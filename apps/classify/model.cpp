@@ -38,6 +38,7 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
       .length = c.length,
       .embedding = c.embedding,
       .embedding_deviation = c.embedding_deviation,
+      .sinusoidal_start = c.positions == "sinusoidal",
       .heads = c.heads,
       .depth = c.depth,
       .pooling = c.max_pool ? nn::Pooling::max : nn::Pooling::mean,

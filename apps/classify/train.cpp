@@ -179,11 +179,13 @@ class ClassifyTask : public Task {
 };
 
 /// What shapes the model, its vocabulary, its data and an epoch's steps.
-constexpr std::array<std::string_view, 25> fixed{
-    "data",      "label-column",        "text-column", "header",     "split",  "final",    "vocab-size",
-    "min-count", "punctuation",         "max",         "keep",       "model",  "max-pool", "mask-padding",
-    "embedding", "embedding-deviation", "heads",       "depth",      "hidden", "norm",     "activation",
-    "dropout",   "batch-size",          "accumulate",  "random-seed"};
+constexpr std::array<std::string_view, 26> fixed{"data",        "label-column", "text-column", "header",
+                                                 "split",       "final",        "vocab-size",  "min-count",
+                                                 "punctuation", "max",          "keep",        "model",
+                                                 "max-pool",    "mask-padding", "embedding",   "embedding-deviation",
+                                                 "positions",   "heads",        "depth",       "hidden",
+                                                 "norm",        "activation",   "dropout",     "batch-size",
+                                                 "accumulate",  "random-seed"};
 
 }  // namespace
 

@@ -103,7 +103,7 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
   here.must_train("classify", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
   for (const char* option : {"-E 8", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--final", "--no-punctuation",
-                             "--embedding-deviation 2", "--data reviews/train.tsv"}) {
+                             "--embedding-deviation 2", "--positions sinusoidal", "--data reviews/train.tsv"}) {
     const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }

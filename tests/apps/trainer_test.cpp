@@ -125,7 +125,8 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
   const auto& [program, options, half, whole] = GENERATE(table<std::string, std::string, std::string, std::string>(
       {{"generate", "--accumulate 2 --test-every 10", "-N 20", "-N 40"},
        {"classify", "--accumulate 2", "-e 1", "-e 2"},
-       {"classify", "--word-dropout 0.3 --no-punctuation --embedding-deviation 0.1", "-e 1", "-e 2"},
+       {"classify", "--word-dropout 0.3 --no-punctuation --embedding-deviation 0.1 --positions sinusoidal", "-e 1",
+        "-e 2"},
        {"translate", "--lazy-adam --optimizer adamw", "-e 1", "-e 2"},
        {"translate", "--accumulate 2 --schedule constant", "-e 1", "-e 2"},
        {"translate", "--label-smoothing 0.1 --batches bucketed --no-embedding-norm", "-e 1", "-e 2"},

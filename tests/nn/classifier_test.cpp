@@ -1,5 +1,6 @@
 #include "nn/classifier.h"
 
+#include "nn/positions.h"
 #include "tests/nn/training.h"
 
 using namespace reel;
@@ -253,4 +254,12 @@ TEST_CASE("classifier: embeddings start with the deviation that is asked for") {
   for (const Embedding& table : {model.token_embedding, model.pos_embedding}) {
     CHECK(std::sqrt(var(table.weight.reshape({-1}), {0}).item()) == Approx(0.05).epsilon(0.1));
   }
+}
+
+TEST_CASE("classifier: positions may start as waves, and learn from there") {
+  const CTransformer model({.vocabulary = 30, .length = 20, .embedding = 16, .sinusoidal_start = true, .depth = 1});
+  CHECK(same_bits(model.pos_embedding.weight, sinusoidal_positions(20, 16)));
+  Tape tape;
+  tape.backward(sum(model(Ids({1, 3}, {1, 2, 3})).select(1, 0)));
+  CHECK(sum(abs(model.pos_embedding.weight.grad())).item() > 0);
 }
