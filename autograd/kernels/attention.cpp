@@ -19,7 +19,7 @@ constexpr int64_t key_block = 256;
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
 struct Workspace {
-  std::vector<T> q, dout, weights, dropped, dweights, k, v, dk, dv, dots;
+  std::vector<T> q, dout, weights, dropped, dweights, k, v, dq, dk, dv, dots;
   std::vector<std::uint32_t> words;
 
   static Workspace& of_this_thread() {
@@ -134,6 +134,11 @@ void differentiate_scores(int64_t keys, int64_t count, int64_t stride, T scale, 
   }
 }
 
+/// Some of its queries or keys.
+struct Range {
+  int64_t begin, end;
+};
+
 /// The matrices of one head.
 template <class T>
 struct Head {
@@ -176,12 +181,12 @@ void scale_rows(const T* factors, int64_t rows, int64_t width, Matrix<T> x) {
 }
 
 template <class T>
-void attend(const AttentionShape& shape, Head<T> head, Matrix<T> out, T* log_sums, T* kept) {
+void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> out, T* log_sums, T* kept) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
                                 staged(head.v, shape.keys, shape.value_width, workspace.v));
-  for (int64_t first = 0; first < shape.queries; first += query_block) {
-    const int64_t count = std::min(query_block, shape.queries - first), stride = padded<T>(count);
+  for (int64_t first = queries.begin; first < queries.end; first += query_block) {
+    const int64_t count = std::min(query_block, queries.end - first), stride = padded<T>(count);
     const int64_t seen = keys_seen(shape, first + count);
     T* weights = kept ? kept + first * shape.keys : room(workspace.weights, shape.keys * stride);
     T inverses[query_block], logs[query_block];
@@ -211,15 +216,23 @@ void copy_rows(const T* from, int64_t rows, int64_t width, Matrix<T> to) {
 }
 
 template <class T>
-void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> out, const T* log_sums, const T* kept,
-                     Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+void add_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
+  for_each_row(rows, width, [&](int64_t i) {
+    for (int64_t j = 0; j < width; ++j) to.at(i, 0).data[j] += from.at(i, 0).data[j];
+  });
+}
+
+/// What some keys contribute. dq, the sum over them, is added to unless they are the first.
+template <class T>
+void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
+                     const T* kept, Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width;
   T* dots = room(workspace.dots, shape.queries);
   for (int64_t i = 0; i < shape.queries; ++i) dots[i] = dot(E, dout.at(i, 0).data, out.at(i, 0).data);
 
-  for (int64_t key = 0; key == 0 || key < shape.keys; key += key_block) {
-    const int64_t keys = std::min(key_block, shape.keys - key);
+  for (int64_t key = some_keys.begin; key == 0 || key < some_keys.end; key += key_block) {
+    const int64_t keys = std::min(key_block, some_keys.end - key);
     const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
     const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
     T* dk_sum = room(workspace.dk, keys * D);
@@ -261,12 +274,24 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Matrix<const T> 
   }
 }
 
-/// body(i) for every head i, on several threads.
+/// Into how many stripes the `count` queries or keys of a head are cut: heads are what threads share, if there are
+/// enough.
+int64_t stripes_of(const AttentionShape& shape, int64_t count) {
+  constexpr int64_t enough_heads = 4, most_stripes = 4;
+  return product(shape.batch) < enough_heads ? std::clamp<int64_t>(count / query_block, 1, most_stripes) : 1;
+}
+
+/// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads.
 template <class Body>
-void for_each_head(const AttentionShape& shape, const Body& body) {
-  const int64_t heads = product(shape.batch);
-  parallel_for(heads, attention_grain(shape.work(), heads), [&](int64_t begin, int64_t end) {
-    for (int64_t head = begin; head < end; ++head) body(head);
+void for_each_stripe(const AttentionShape& shape, int64_t count, const Body& body) {
+  const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) * stripes;
+  const int64_t length = (count / stripes + query_block - 1) / query_block * query_block;  // of whole blocks
+  parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t stripe = part % stripes;
+      const int64_t last = stripe + 1 == stripes ? count : std::min(count, (stripe + 1) * length);
+      body(part / stripes, stripe, Range{std::min(count, stripe * length), last});
+    }
   });
 }
 
@@ -303,9 +328,9 @@ int64_t weights_size(const AttentionShape& shape) {
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
-  for_each_head(shape, [&](int64_t i) {
+  for_each_stripe(shape, shape.queries, [&](int64_t i, int64_t, Range queries) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    attend(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
+    attend(shape, head, queries, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
   });
 }
 
@@ -313,11 +338,26 @@ template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
                         const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
-  for_each_head(shape, [&](int64_t i) {
+  // The first stripe's dq goes where it belongs, those of the others wait in a buffer, to be added in their order.
+  const int64_t stripes = stripes_of(shape, shape.keys), size = shape.queries * shape.width;
+  T* others = room(Workspace<T>::of_this_thread().dq, product(shape.batch) * (stripes - 1) * size);
+  auto part_of_dq = [&](int64_t i, int64_t stripe) {
+    if (stripe == 0) return dq.at(shape.batch, i);
+    return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
+  };
+  for_each_stripe(shape, shape.keys, [&](int64_t i, int64_t stripe, Range keys) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    attend_backward(shape, head, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i),
-                    dout.at(shape.batch, i), dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i));
+    const Matrix<T> part = part_of_dq(i, stripe);
+    if (stripe > 0) std::fill_n(part.data, size, T(0));
+    attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
+                    weights_of(shape, weights, i), dout.at(shape.batch, i), part, dk.at(shape.batch, i),
+                    dv.at(shape.batch, i));
   });
+  for (int64_t i = 0; i < product(shape.batch); ++i) {
+    for (int64_t stripe = 1; stripe < stripes; ++stripe) {
+      add_rows(part_of_dq(i, stripe), shape.queries, shape.width, dq.at(shape.batch, i));
+    }
+  }
 }
 
 template int64_t weights_size<float>(const AttentionShape&);

@@ -88,6 +88,21 @@ TEST_CASE("attention: fused is the same where it keeps its weights, as it does o
   check_same(by_heads(70, 40, 40, 8, DType::f32), Mask::causal(), 2e-4);
 }
 
+TEST_CASE("attention: fused is the same where threads share the queries and keys of a head") {
+  for (const int64_t T : {63, 128, 150, 300}) {
+    for (const int64_t S : {1, 128, 150, 257, 1100}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
+        CAPTURE(T, S);
+        const std::vector<Tensor> one{away_from_zero({T, 5}, 1), away_from_zero({S, 5}, 2), away_from_zero({S, 9}, 3)};
+        check_same(one, mask, 1e-12);
+      }
+    }
+  }
+  const Mask mask = Mask::causal() & Mask::padding(some_hidden(3, 200));  // three heads, the second hidden as a whole
+  check_same({away_from_zero({3, 150, 5}, 1), away_from_zero({3, 200, 5}, 2), away_from_zero({3, 200, 9}, 3)}, mask,
+             1e-12);
+}
+
 TEST_CASE("attention: weights are dropped as dropout() does it, each of their columns from a block of its own on") {
   for (const int64_t T : {1, 4, 15, 64, 66, 130}) {
     for (const int64_t S : {1, 31, 257}) {

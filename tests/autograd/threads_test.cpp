@@ -106,6 +106,7 @@ std::vector<Row> large_rows() {
     return attention(in[0], in[0], in[0], Mask::causal(), 0.1, 0.2, generator);
   };
   add_row("attention(q, k, v, mask, scale, drop, generator)", attend, {cube});
+  add_row("attention(q, k, v, mask, scale, drop, generator)", attend, {any({300, 40})});  // one head for all threads
   const auto attend_packed = [](const Xs& in) {
     Generator generator(9);
     std::vector<std::int32_t> starts;  // texts of 0, 1, 2, ... tokens, and the rest
