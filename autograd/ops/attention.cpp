@@ -137,7 +137,7 @@ void compute(const Problem& problem) {
 }
 
 void differentiate(const Problem& problem, const Tensor& some_dout, Grads& grads) {
-  const auto& [q, k, v, out] = std::tie(problem.q, problem.k, problem.v, problem.out);
+  const Tensor &q = problem.q, &k = problem.k, &v = problem.v, &out = problem.out;
   const Tensor dout = some_dout.stride(-1) == 1 ? some_dout : dense(some_dout);
   const Tensor dq = laid_out_as(q, q.size(-1)), dk = laid_out_as(k, k.size(-1)), dv = laid_out_as(v, v.size(-1));
   with_type(q.dtype(), [&]<class T>(T) {
