@@ -11,13 +11,14 @@ Tensor basic_self_attention(const Tensor& x) {
   return matmul(weights, x);
 }
 
+double score_scale(const Tensor& queries) { return std::pow(static_cast<double>(queries.size(-1)), -0.5); }
+
 Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask, Scaling scaling) {
-  const auto width = static_cast<double>(queries.size(-1));
+  const double scale = score_scale(queries), root = std::sqrt(scale);
   const Tensor transposed = keys.transpose(-1, -2);  // (..., D, S)
   // Queries are smaller than scores: it is they that are scaled, which is the same.
-  const Tensor scores = scaling == Scaling::scores
-                            ? matmul(queries * std::pow(width, -0.5), transposed)
-                            : matmul(queries * std::pow(width, -0.25), transposed * std::pow(width, -0.25));
+  const Tensor scores =
+      scaling == Scaling::scores ? matmul(queries * scale, transposed) : matmul(queries * root, transposed * root);
   return softmax(mask.apply(scores), -1);
 }
 
@@ -25,7 +26,7 @@ Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Te
                              Scaling scaling, double drop) {
   // The weights of a single query, as a text's newest token is, are but a row: small steps are best at that.
   if (scaling == Scaling::scores && queries.size(-2) > 1) {
-    return attention(queries, keys, values, mask, std::pow(static_cast<double>(queries.size(-1)), -0.5), drop);
+    return attention(queries, keys, values, mask, score_scale(queries), drop);
   }
   return matmul(dropout(attention_weights(queries, keys, mask, scaling), drop), values);
 }

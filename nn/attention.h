@@ -19,6 +19,9 @@ Tensor basic_self_attention(const Tensor& x);
 /// each, which keeps the numbers in between smaller too. Both come to the same.
 enum class Scaling { scores, queries_and_keys };
 
+/// 1/√D for queries (..., D).
+double score_scale(const Tensor& queries);
+
 /// Whom each query attends to: softmax(mask(Q Kᵀ / √D)) for queries (..., T, D), keys (..., S, D) -> (..., T, S).
 Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask,
                          Scaling scaling = Scaling::scores);

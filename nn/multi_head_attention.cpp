@@ -1,7 +1,6 @@
 #include "nn/multi_head_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "autograd/error.h"
 
@@ -69,13 +68,10 @@ Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps k
 }
 
 Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const {
-  return residual(x.vectors, [&](const Tensor& in) {
-    const Tensor& seen = memory.vectors.same(x.vectors) ? in : memory.vectors;
-    const Tensor queries = by_head(w_qs(in)), keys = by_head(w_ks(seen)), values = by_head(w_vs(seen));  // (H, _, D/H)
-    const double scale = std::pow(static_cast<double>(queries.size(-1)), -0.5);
-    return fc(joined(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask, scale,
-                                      drop.rate())));
-  });
+  const Tensor queries = by_head(w_qs(x.vectors));  // (H, _, D/H)
+  const Tensor keys = by_head(w_ks(memory.vectors)), values = by_head(w_vs(memory.vectors));
+  return fc(joined(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask,
+                                    score_scale(queries), drop.rate())));
 }
 
 Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
@@ -83,11 +79,13 @@ Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, con
     fail("MultiHeadAttention: x is ", x.vectors.shape(), ", memory is ", memory.vectors.shape(),
          "; need (batch, time, width) or, packed, (tokens, width), of as many texts");
   }
-  if (keep == KeepMaps::no && x.packing && memory.packing && hides_what_is_left_out(mask, *memory.packing)) {
-    return {attend_packed(x, memory, mask.in_time()), {}};
-  }
   const bool to_itself = memory.vectors.same(x.vectors);
-  return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(to_itself ? in : memory); });
+  auto seen_from = [&](const Texts& in) { return to_itself ? in : memory; };
+  if (keep == KeepMaps::no && x.packing && memory.packing && hides_what_is_left_out(mask, *memory.packing)) {
+    auto packed = [&](const Texts& in) { return attend_packed(in, seen_from(in), mask.in_time()); };
+    return {residual(x.vectors, [&](const Tensor& in) { return packed(x.with(in)); }), {}};
+  }
+  return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(seen_from(in)); });
 }
 
 Attended MultiHeadAttention::operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,

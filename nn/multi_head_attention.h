@@ -56,7 +56,7 @@ class MultiHeadAttention : public Module {
   /// x, normalized where that comes first, attends to memory_of(x).
   template <class MemoryOf>
   Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
-  /// The same where both are packed, and stay so: without padding, under a mask of time alone.
+  /// The layer itself, without residual, where both are packed, and stay so: no padding, and a mask of time alone.
   Tensor attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const;
 
   int64_t heads_;

@@ -134,7 +134,7 @@ void differentiate_scores(int64_t keys, int64_t count, int64_t stride, T scale, 
   }
 }
 
-/// Some of its queries or keys.
+/// Some of a head's queries or keys.
 struct Range {
   int64_t begin, end;
 };

@@ -1,7 +1,6 @@
 #include "autograd/kernels/attention.h"
 
 #include <algorithm>
-#include <tuple>
 #include <type_traits>
 
 #include "autograd/creation.h"
@@ -53,10 +52,15 @@ Tensor with_leading_of(const Tensor& like, const Tensor& x) {
   return shape == x.shape() ? x : expand(x, shape);
 }
 
-/// Rows of q, and those of k and v that they see; and where its own begin of the numbers that all parts keep.
+/// Where something begins among the numbers that are kept, and among the blocks of random words.
+struct Offsets {
+  int64_t log_sums = 0, weights = 0, random_blocks = 0;
+};
+
+/// Rows of q, and those of k and v that they see.
 struct Part {
   int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
-  int64_t log_sums = 0, weights = 0, random_blocks = 0;
+  Offsets own{};
 };
 
 /// What there is to attend to, and how: all texts of a padded batch at once, or each text of a packed one.
@@ -83,7 +87,7 @@ struct Problem {
   }
 
   Generator::State random_of(const Part& part) const {
-    return {random.seed, random.position + 4 * static_cast<std::uint64_t>(part.random_blocks)};
+    return {random.seed, random.position + 4 * static_cast<std::uint64_t>(part.own.random_blocks)};
   }
 
   /// Multiplications in the forward products.
@@ -95,10 +99,9 @@ struct Problem {
 
   /// Says where the numbers of each part begin, and makes room for them.
   void lay_out(Generator& generator) {
-    Part next;
+    Offsets next;
     for (Part& part : parts) {
-      std::tie(part.log_sums, part.weights, part.random_blocks) =
-          std::tie(next.log_sums, next.weights, next.random_blocks);
+      part.own = next;
       const kernels::AttentionShape sizes = shape(part);
       next.log_sums += kernels::product(sizes.batch) * part.queries;
       next.random_blocks += kernels::dropout_blocks(sizes);
@@ -119,7 +122,7 @@ struct Problem {
     kernels::parallel_for(count, kernels::attention_grain(work(), count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Part& part = parts[static_cast<std::size_t>(i)];
-        body(part, shape(part), weights.defined() ? weights.data<T>() + part.weights : nullptr);
+        body(part, shape(part), weights.defined() ? weights.data<T>() + part.own.weights : nullptr);
       }
     });
   }
@@ -130,7 +133,7 @@ void compute(const Problem& problem) {
     problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, T* weights) {
       kernels::attention<T>(shape, heads<const T>(problem.q, part.first_query),
                             heads<const T>(problem.k, part.first_key), heads<const T>(problem.v, part.first_key),
-                            heads<T>(problem.out, part.first_query), problem.log_sums.data<T>() + part.log_sums,
+                            heads<T>(problem.out, part.first_query), problem.log_sums.data<T>() + part.own.log_sums,
                             weights);
     });
   });
@@ -144,8 +147,8 @@ void differentiate(const Problem& problem, const Tensor& some_dout, Grads& grads
     problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, const T* weights) {
       const int64_t query = part.first_query, key = part.first_key;
       kernels::attention_backward<T>(shape, heads<const T>(q, query), heads<const T>(k, key), heads<const T>(v, key),
-                                     heads<const T>(out, query), problem.log_sums.data<T>() + part.log_sums, weights,
-                                     heads<const T>(dout, query), heads<T>(dq, query), heads<T>(dk, key),
+                                     heads<const T>(out, query), problem.log_sums.data<T>() + part.own.log_sums,
+                                     weights, heads<const T>(dout, query), heads<T>(dq, query), heads<T>(dk, key),
                                      heads<T>(dv, key));
     });
   });
