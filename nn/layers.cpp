@@ -21,15 +21,6 @@ Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
   if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in, dtype));
 }
 
-void glorot_uniform(const Module& module) {
-  for (const Tensor& parameter : module.parameters()) {
-    if (parameter.rank() < 2 || parameter.numel() == 0) continue;
-    const int64_t kernel = parameter.numel() / (parameter.size(0) * parameter.size(1));
-    const double bound = std::sqrt(6 / static_cast<double>((parameter.size(0) + parameter.size(1)) * kernel));
-    copy(uniform(parameter.shape(), -bound, bound, parameter.dtype()), parameter);
-  }
-}
-
 Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation)
     : weight(parameter("weight", randn({count, width}, dtype) * deviation)) {}
 

@@ -24,10 +24,6 @@ class Linear : public Module {
   Tensor weight, bias;  // bias undefined without
 };
 
-/// Overwrites every matrix and kernel (two axes or more) of a module, uniform in ±√(6 / (fan in + fan out)). Glorot,
-/// Bengio: "Understanding the difficulty of training deep feedforward neural networks" (2010).
-void glorot_uniform(const Module& module);
-
 /// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with this deviation: a small one
 /// leaves the rows of rare tokens near 0, where they do no harm.
 class Embedding : public Module {

@@ -74,25 +74,6 @@ TEST_CASE("linear: over a weight that another layer has") {
   CHECK(table.weight.grad().same(layer.weight.grad()));
 }
 
-TEST_CASE("glorot: matrices and kernels by what they read and write, vectors as they were") {
-  manual_seed(43);
-  const Linear layer(200, 100);
-  const Values bias = layer.bias.to_vector();
-  glorot_uniform(layer);
-  check_uniform(layer.weight.to_vector(), std::sqrt(6.0 / 300));
-  CHECK(layer.bias.to_vector() == bias);
-
-  const Conv1d kernel(20, 30, 4);
-  glorot_uniform(kernel);
-  check_uniform(kernel.weight.to_vector(), std::sqrt(6.0 / (4 * 50)));
-
-  glorot_uniform(Embedding(0, 3));  // nothing to fill
-
-  const Embedding frozen(ones({4, 3}));
-  glorot_uniform(frozen);
-  CHECK(frozen.weight.to_vector() == Values(12, 1));
-}
-
 TEST_CASE("embedding: shapes, names and a normal start") {
   manual_seed(2);
   const Embedding layer(200, 50);

@@ -94,6 +94,20 @@ TEST_CASE("transformer: what stands around the layers") {
   CHECK(same_bits(before.leave(table), before.layer_norm(table)));
 }
 
+TEST_CASE("transformer: words and positions start so that neither drowns the other") {
+  manual_seed(131);
+  Config config{.source_vocabulary = 300, .target_vocabulary = 200, .length = 50, .width = 64, .heads = 2, .depth = 1};
+  auto deviation = [](const Tensor& table) { return std::sqrt(mean(table * table).item()); };
+  for (bool scaled : {true, false}) {
+    config.scale_embeddings = scaled;
+    CHECK(deviation(Transformer(config).encoder.frame.word_emb.weight) == Approx(scaled ? 1.0 / 8 : 1).epsilon(0.03));
+  }
+  config.positions = Positions::learned;
+  const Transformer learned(config);
+  CHECK(deviation(learned.decoder.frame.word_emb.weight) == Approx(0.02).epsilon(0.03));
+  CHECK(deviation(learned.decoder.frame.pos_table) == Approx(1.0 / 8).epsilon(0.05));
+}
+
 TEST_CASE("transformer: drops of the embeddings with their positions") {
   Config config = small();
   config.norm = Norm::pre;
