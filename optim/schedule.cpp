@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace reel::optim {
+namespace {
+
+/// How much of `steps` is done after `step` of them: 0 to 1.
+double share(std::int64_t step, std::int64_t steps) {
+  return steps > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(steps)) : 1;
+}
+
+}  // namespace
 
 Schedule constant(double rate) {
   return [rate](std::int64_t) { return rate; };
@@ -13,8 +21,14 @@ Schedule constant(double rate) {
 
 Schedule cosine(double rate, double min_rate, std::int64_t steps) {
   return [=](std::int64_t step) {
-    const double share = steps > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(steps)) : 1;
-    return min_rate + (rate - min_rate) * (1 + std::cos(std::numbers::pi * share)) / 2;
+    return min_rate + (rate - min_rate) * (1 + std::cos(std::numbers::pi * share(step, steps))) / 2;
+  };
+}
+
+Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std::int64_t decay_steps) {
+  return [=](std::int64_t step) {
+    const std::int64_t decayed = step - (steps - decay_steps);
+    return decayed < 0 ? rate : min_rate + (rate - min_rate) * (1 - share(decayed, decay_steps));
   };
 }
 

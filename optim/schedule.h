@@ -18,6 +18,10 @@ Schedule constant(double rate);
 /// "SGDR" (2016).
 Schedule cosine(double rate, double min_rate, std::int64_t steps);
 
+/// `rate`, and in the last `decay_steps` of `steps` straight down to `min_rate`, where it stays. Hu et al.: "MiniCPM"
+/// (2024), whose name for it is WSD: warm-up, stable, decay.
+Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std::int64_t decay_steps);
+
 /// rate √(unit / (unit + step)): from `rate` at step 0 down with the root of the step. After a warm-up of `unit` steps
 /// this is the schedule of Vaswani et al. (2017).
 Schedule inverse_sqrt(double rate, std::int64_t unit);

@@ -7,9 +7,9 @@
 
 namespace reel::apps {
 
-std::int64_t TrainingConfig::warmup_steps() const {
-  const std::int64_t examples = examples_per_step();
-  return lr_warmup / examples + (lr_warmup % examples > 0 ? 1 : 0);
+std::int64_t TrainingConfig::steps_for(std::int64_t examples) const {
+  const std::int64_t at_once = examples_per_step();
+  return examples / at_once + (examples % at_once > 0 ? 1 : 0);
 }
 
 void declare_training(Options& o, TrainingConfig& c) {
@@ -25,12 +25,14 @@ void declare_training(Options& o, TrainingConfig& c) {
              "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies");
   o.add(&c.weight_decay, "weight-decay", Options::no_letter, "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
-  o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "invsqrt"},
-               "the learning rate after the warm-up: the same, half a cosine down to --min-lr, or falling with the "
-               "root of the step");
+  o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "wsd", "invsqrt"},
+               "the learning rate after the warm-up: the same, half a cosine down to --min-lr, the same and then "
+               "straight down to --min-lr, or falling with the root of the step");
   o.add(&c.lr_warmup, "lr-warmup", Options::no_letter, "N", "examples seen until the learning rate is reached",
         at_least(0));
-  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where the cosine ends", at_least(0));
+  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where cosine and wsd end", at_least(0));
+  o.add(&c.lr_decay, "lr-decay", Options::no_letter, "N", "examples at the end of the run in which wsd falls",
+        at_least(0));
   o.add(&c.gradient_clipping, "gradient-clipping", Options::no_letter, "NORM",
         "largest norm of all gradients together; they are scaled down to it", more_than(0));
   o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed");
@@ -54,13 +56,17 @@ void use_threads(std::int64_t threads) {
 }
 
 void check_schedule(const TrainingConfig& c, std::int64_t steps) {
-  if (c.schedule != "cosine") return;
+  if (c.schedule != "cosine" && c.schedule != "wsd") return;
   if (c.min_lr > c.learn_rate) {
     throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learn_rate));
   }
   if (c.warmup_steps() >= steps) {
     throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", c.warmup_steps(), " steps of the run's ",
-                          steps, "; the cosine needs some that are left"));
+                          steps, "; --schedule ", c.schedule, " needs some that are left"));
+  }
+  if (c.schedule == "wsd" && c.decay_steps() > steps - c.warmup_steps()) {
+    throw UsageError(text("--lr-decay: ", c.lr_decay, " examples are ", c.decay_steps(), " steps; after --lr-warmup, ",
+                          steps - c.warmup_steps(), " are left"));
   }
 }
 
@@ -68,6 +74,9 @@ optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {
   const std::int64_t warmup = c.warmup_steps();
   optim::Schedule schedule = optim::constant(c.learn_rate);
   if (c.schedule == "cosine") schedule = optim::cosine(c.learn_rate, c.min_lr, steps - warmup);
+  if (c.schedule == "wsd") {
+    schedule = optim::stable_then_decay(c.learn_rate, c.min_lr, steps - warmup, c.decay_steps());
+  }
   if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learn_rate, warmup);
   return optim::warmup(warmup, schedule);
 }

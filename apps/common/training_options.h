@@ -24,6 +24,7 @@ struct TrainingConfig {
   std::string schedule = "constant";
   std::int64_t lr_warmup = 5000;
   double min_lr = 0;
+  std::int64_t lr_decay = 0;
   double gradient_clipping = 1;
   std::int64_t seed = 1;
 
@@ -33,8 +34,10 @@ struct TrainingConfig {
   std::int64_t threads = 0;  // 0 for one a core
 
   std::int64_t examples_per_step() const { return batch_size * accumulate; }
-  /// Whole steps of --lr-warmup, which counts examples.
-  std::int64_t warmup_steps() const;
+  /// Whole steps of --lr-warmup and --lr-decay, which count examples.
+  std::int64_t warmup_steps() const { return steps_for(lr_warmup); }
+  std::int64_t decay_steps() const { return steps_for(lr_decay); }
+  std::int64_t steps_for(std::int64_t examples) const;
 };
 
 /// Declares the options of a step, and then those of the output, each group under the section that is open.

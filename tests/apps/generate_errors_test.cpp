@@ -67,7 +67,9 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--out"), 2, "the value DIR is missing");
   check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
   check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
-                "--lr-warmup: 1000 examples are 250 steps");
+                "--lr-warmup: 1000 examples are 250 steps of the run's 20; --schedule cosine needs some");
+  check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
+                "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
                 "--min-lr: 1 is more than the --learn-rate of 0.01");
   check_refused(here.run("generate", "sample --prompt ''"), 2, "--prompt is empty");

@@ -35,6 +35,17 @@ TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
   CHECK(plan_epochs({.accumulate = 8}, 3, 7).steps == 3);
 }
 
+TEST_CASE("the schedule counts examples", "[trainer]") {
+  const TrainingConfig config{
+      .batch_size = 4, .learn_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
+  const reel::optim::Schedule rate = make_schedule(config, 22);
+  CHECK(rate(0) == Approx(1.0 / 3));  // 7 examples are two steps, 40 are ten
+  CHECK(rate(2) == 1);
+  CHECK(rate(12) == 1);
+  CHECK(rate(17) == Approx(0.55));
+  CHECK(rate(22) == Approx(0.1));
+}
+
 TEST_CASE("a run leaves its numbers in metrics.csv", "[trainer]") {
   const auto& [program, options, steps, scored] = GENERATE(
       table<std::string, std::string, int, int>({{"generate", "-N 20 --test-every 8", 20, 8},  // and the last one

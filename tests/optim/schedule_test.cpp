@@ -23,6 +23,17 @@ TEST_CASE("schedule: half a cosine from the first rate to the last, and flat aft
   CHECK(cosine(1e-3, 1e-4, 0)(0) == Approx(1e-4));
 }
 
+TEST_CASE("schedule: the same for long, and at the end straight down") {
+  const Schedule schedule = stable_then_decay(1e-3, 1e-4, 100, 40);
+  for (int step : {0, 30, 60}) CHECK(schedule(step) == 1e-3);
+  CHECK(schedule(70) == Approx(7.75e-4));
+  CHECK(schedule(80) == Approx(5.5e-4));
+  CHECK(schedule(100) == Approx(1e-4));
+  CHECK(schedule(1000) == Approx(1e-4));
+  CHECK(stable_then_decay(1e-3, 1e-4, 100, 0)(99) == 1e-3);
+  CHECK(stable_then_decay(1e-3, 1e-4, 100, 0)(100) == Approx(1e-4));
+}
+
 TEST_CASE("schedule: inverse square root") {
   const Schedule schedule = inverse_sqrt(0.1, 100);
   CHECK(schedule(0) == Approx(0.1));
