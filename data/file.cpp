@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "autograd/error.h"
@@ -11,20 +12,19 @@
 namespace reel::data {
 namespace {
 
-constexpr char32_t byte_order_mark = U'\uFEFF';
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Without a byte-order mark at its start, and with LF alone as the end of a line.
-std::u32string plain(std::u32string_view text) {
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(1);
-  std::u32string result;
+/// With LF alone as the end of a line.
+std::string with_line_feeds(std::string_view text) {
+  std::string result;
   result.reserve(text.size());
-  for (char32_t previous = 0; char32_t character : text) {
-    if (character == U'\r') {
-      result += U'\n';
-    } else if (character != U'\n' || previous != U'\r') {
-      result += character;
+  for (char previous = 0; char byte : text) {
+    if (byte == '\r') {
+      result += '\n';
+    } else if (byte != '\n' || previous != '\r') {
+      result += byte;
     }
-    previous = character;
+    previous = byte;
   }
   return result;
 }
@@ -56,9 +56,11 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  std::string text = encode_utf8(plain(decode_utf8(read_file(path), path.string())));
+  std::string text = read_file(path);
+  check_utf8(text, path.string());
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   if (text.empty()) fail(path.string(), ": is empty but for a byte-order mark");
-  return text;
+  return text.find('\r') == text.npos ? text : with_line_feeds(text);
 }
 
 }  // namespace reel::data

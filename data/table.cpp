@@ -33,9 +33,10 @@ class Reader {
   }
 
   std::string plain() {
-    std::size_t size = std::min(rest_.find_first_of(csv_ ? ",\n" : "\t\n"), rest_.size());
-    std::string column(rest_.substr(0, size));
-    rest_.remove_prefix(size);
+    const char separator = csv_ ? ',' : '\t';
+    auto end = std::find_if(rest_.begin(), rest_.end(), [=](char c) { return c == separator || c == '\n'; });
+    std::string column(rest_.begin(), end);
+    rest_.remove_prefix(column.size());
     return column;
   }
 

@@ -39,11 +39,9 @@ Piece first_piece(std::string_view bytes) {
   return {character, size};
 }
 
-}  // namespace
-
-std::u32string decode_utf8(std::string_view text, std::string_view source) {
-  std::u32string characters;
-  characters.reserve(text.size());
+/// Calls visit(character) for each character of `text`; throws where there is none.
+template <class Visit>
+void for_each_character(std::string_view text, std::string_view source, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
     Piece piece = first_piece(text.substr(at));
     if (piece.why) {
@@ -51,10 +49,23 @@ std::u32string decode_utf8(std::string_view text, std::string_view source) {
       fail(source, ": not UTF-8 at byte ", at, ", line ", line, ": ", piece.why,
            "; save the text as UTF-8, or use the byte tokenizer");
     }
-    characters.push_back(piece.character);
+    visit(piece.character);
     at += piece.size;
   }
+}
+
+}  // namespace
+
+std::u32string decode_utf8(std::string_view text, std::string_view source) {
+  std::u32string characters(text.size(), 0);  // more than it needs, if not all is ASCII
+  std::size_t count = 0;
+  for_each_character(text, source, [&](char32_t character) { characters[count++] = character; });
+  characters.resize(count);
   return characters;
+}
+
+void check_utf8(std::string_view text, std::string_view source) {
+  for_each_character(text, source, [](char32_t) {});
 }
 
 std::string encode_utf8(char32_t character) {
@@ -73,7 +84,13 @@ std::string encode_utf8(char32_t character) {
 std::string encode_utf8(std::u32string_view characters) {
   std::string text;
   text.reserve(characters.size());
-  for (char32_t character : characters) text += encode_utf8(character);
+  for (char32_t character : characters) {
+    if (character < 0x80) {
+      text += static_cast<char>(character);
+    } else {
+      text += encode_utf8(character);
+    }
+  }
   return text;
 }
 

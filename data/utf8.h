@@ -15,6 +15,9 @@ constexpr char32_t replacement_character = U'\uFFFD';
 /// The characters of `text`. Throws where it is not UTF-8, naming `source`, the byte (counted from 0) and the line.
 std::u32string decode_utf8(std::string_view text, std::string_view source = "text");
 
+/// Throws as decode_utf8 does.
+void check_utf8(std::string_view text, std::string_view source);
+
 /// Throws if a character is a surrogate or above U+10FFFF.
 std::string encode_utf8(char32_t character);
 std::string encode_utf8(std::u32string_view characters);

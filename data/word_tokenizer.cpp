@@ -105,6 +105,7 @@ WordTokenizer WordTokenizer::train(std::span<const std::string> texts, const Voc
          special_count, " special tokens");
   }
   std::unordered_map<std::u32string, std::int64_t, Hash, std::equal_to<>> counts;
+  counts.max_load_factor(0.25F);  // what comes early comes often, and would stand last in its bucket
   for (const std::string& text : texts) {
     for_each_word(text, rules, [&](std::u32string_view word) {
       if (auto known = counts.find(word); known != counts.end()) {

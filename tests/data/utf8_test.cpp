@@ -45,6 +45,7 @@ TEST_CASE("characters of every length go to UTF-8 and back") {
       "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"s;
   CHECK(encode_utf8(characters) == text);
   CHECK(decode_utf8(text) == characters);
+  CHECK_NOTHROW(check_utf8(text, "text"));
   CHECK(replace_invalid_utf8(text) == text);
 }
 
@@ -65,6 +66,7 @@ TEST_CASE("what is not UTF-8 is refused with the reason, the byte and the line")
   for (const Malformed& example : malformed) {
     INFO(example.why);
     CHECK_THROWS_AS(decode_utf8(example.bytes), reel::Error);
+    CHECK_THROWS_AS(check_utf8(example.bytes, "text"), reel::Error);
     CHECK_THROWS_WITH(decode_utf8("caf\xC3\xA9\n\n" + example.bytes + "x", "menu.txt"),
                       ContainsSubstring("menu.txt: not UTF-8 at byte 7, line 3: ") && ContainsSubstring(example.why));
   }
