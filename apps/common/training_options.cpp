@@ -64,6 +64,9 @@ void check_schedule(const TrainingConfig& c, std::int64_t steps) {
     throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", c.warmup_steps(), " steps of the run's ",
                           steps, "; --schedule ", c.schedule, " needs some that are left"));
   }
+  if (c.schedule == "wsd" && c.lr_decay == 0) {
+    throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");
+  }
   if (c.schedule == "wsd" && c.decay_steps() > steps - c.warmup_steps()) {
     throw UsageError(text("--lr-decay: ", c.lr_decay, " examples are ", c.decay_steps(), " steps; after --lr-warmup, ",
                           steps - c.warmup_steps(), " are left"));

@@ -68,6 +68,7 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
   check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
                 "--lr-warmup: 1000 examples are 250 steps of the run's 20; --schedule cosine needs some");
+  check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");
   check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
