@@ -5,6 +5,7 @@
 
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/rows.h"
 #include "autograd/kernels/simd.h"
 #include "autograd/kernels/tile.h"
@@ -28,6 +29,12 @@ constexpr int64_t chunk_copies = 32'768;
 
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
+
+// What is larger than this does not stay near from one run to the next.
+constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
+
+// A tile goes through this much of k while a line of what comes next is fetched.
+constexpr int64_t depth_of_line = 2;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -123,12 +130,14 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
 /// A block of c: panel by panel, and along each from tile to tile.
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
+  Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
     const Matrix<const T> b = slab.panel(p);
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+      upcoming.fetch(slab.depths.size() / depth_of_line);
       const Range rows = share(x.m, x.tiles(), t);
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       kernel(slab.depths.size(), slab.a.at(rows.begin, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin),
@@ -230,17 +239,30 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     count /= along;
     along = 1;
   }
+  auto operands = [&](int64_t index) {
+    const auto [a_offset, b_offset] = nest.offsets(index / along);
+    Matrix<const T> a_here = a, b_here = b;
+    a_here.data += a_offset + index % along * nest.row_stride(0);
+    b_here.data += b_offset + index % along * nest.row_stride(1);
+    return std::pair(a_here, b_here);
+  };
+  const int64_t grain = divide_up(chunk_work, std::max<int64_t>(m * n * k, 1));
+  const bool fetches = grain == 1 && count * k * (m + n) > second_cache / static_cast<int64_t>(sizeof(T));
   auto multiply_matrices = [&](int64_t begin, int64_t end) {
+    Upcoming& upcoming = Upcoming::of_this_thread();
     for (int64_t index = begin; index < end; ++index) {
-      const auto [a_offset, b_offset] = nest.offsets(index / along);
-      Matrix<const T> a_here = a, b_here = b;
-      a_here.data += a_offset + index % along * nest.row_stride(0);
-      b_here.data += b_offset + index % along * nest.row_stride(1);
+      if (const int64_t next = index + threads(); fetches && next < count) {
+        const auto [a_next, b_next] = operands(next);
+        upcoming.add(b_next, k, n);
+        upcoming.add(a_next, m, k);
+      }
+      const auto [a_here, b_here] = operands(index);
       multiply(product_of(m, n, k, a_here, b_here, c + index * m * n, n, epilogue));
+      upcoming.clear();
     }
   };
   if (count < large_batch) return multiply_matrices(0, count);
-  parallel_for(count, divide_up(chunk_work, std::max<int64_t>(m * n * k, 1)), multiply_matrices);
+  parallel_for(count, grain, multiply_matrices);
 }
 
 template void matmul(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, float*, int64_t,

@@ -21,6 +21,8 @@ struct Matrix {
   int64_t row_stride;
   int64_t col_stride;
 
+  operator Matrix<const T>() const requires(!std::is_const_v<T>) { return {data, row_stride, col_stride}; }
+
   Matrix transposed() const { return {data, col_stride, row_stride}; }
   Matrix at(int64_t i, int64_t j) const { return {data + i * row_stride + j * col_stride, row_stride, col_stride}; }
 };

@@ -60,6 +60,13 @@ T* room(std::vector<T>& buffer, int64_t size) {
   return buffer.data();
 }
 
+/// How far apart rows of so many elements lie, if they are to lie close together without colliding.
+template <class T>
+int64_t compact_stride(int64_t columns) {
+  const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;
+  return collides<T>(stride) ? stride + lanes<T> : stride;
+}
+
 /// How many elements compact() needs room for.
 template <class T>
 constexpr int64_t compact_size(int64_t rows, int64_t columns) {
@@ -70,7 +77,7 @@ constexpr int64_t compact_size(int64_t rows, int64_t columns) {
 template <class T>
 Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buffer) {
   if (a.row_stride == 1) return compact(a.transposed(), columns, rows, buffer).transposed();
-  const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;
+  const int64_t stride = compact_stride<T>(columns);
   for_each_row(rows, columns, [&](int64_t i) {
     const T* from = a.data + i * a.row_stride;
     T* to = buffer + i * stride;

@@ -1,0 +1,79 @@
+#pragma once
+// Fetching ahead. While the multipliers are busy memory is idle, and while numbers come from memory the multipliers
+// are. So a kernel that goes from matrix to matrix says which ones its thread reads next, and the tiles of its products
+// fetch these into the second cache, a few lines each.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "autograd/kernels/matmul.h"
+
+namespace reel::kernels {
+
+inline constexpr std::size_t cache_line = 64;  // bytes
+
+/// The matrices that a thread reads next.
+class Upcoming {
+ public:
+  static Upcoming& of_this_thread() {
+    thread_local Upcoming upcoming;
+    return upcoming;
+  }
+
+  void clear() {
+    matrices_.clear();
+    current_ = 0;
+    line_ = row_end_ = 0;
+  }
+
+  /// rows x columns elements. Without dense rows or columns, nothing.
+  template <class T>
+  void add(Matrix<const T> x, int64_t rows, int64_t columns) {
+    if (x.col_stride != 1) {
+      if (x.row_stride == 1) add(x.transposed(), columns, rows);
+      return;
+    }
+    if (columns == 0) return;
+    matrices_.push_back({reinterpret_cast<std::uintptr_t>(x.data), rows, static_cast<std::size_t>(columns) * sizeof(T),
+                         static_cast<std::size_t>(x.row_stride) * sizeof(T)});
+  }
+
+  /// The address of the next cache line that holds some of them; 0 after the last one.
+  std::uintptr_t next_line() {
+    while (line_ >= row_end_) {
+      if (current_ == matrices_.size()) return 0;
+      Rows& rows = matrices_[current_];
+      if (rows.count-- == 0) {
+        ++current_;
+        continue;
+      }
+      line_ = rows.first / cache_line * cache_line;
+      row_end_ = rows.first + rows.bytes;
+      rows.first += rows.stride;
+    }
+    const std::uintptr_t line = line_;
+    line_ += cache_line;
+    return line;
+  }
+
+  void fetch(int64_t lines) {
+    for (; lines > 0; --lines) {
+      const std::uintptr_t line = next_line();
+      if (line == 0) return;
+      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+    }
+  }
+
+ private:
+  struct Rows {
+    std::uintptr_t first;
+    int64_t count;
+    std::size_t bytes, stride;
+  };
+  std::vector<Rows> matrices_;
+  std::size_t current_ = 0;
+  std::uintptr_t line_ = 0, row_end_ = 0;
+};
+
+}  // namespace reel::kernels

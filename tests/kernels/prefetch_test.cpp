@@ -1,0 +1,73 @@
+// Which cache lines are fetched ahead, against all lines of all elements.
+
+#include "autograd/kernels/prefetch.h"
+
+#include <algorithm>
+
+#include "tests/catch.h"
+
+using namespace reel::kernels;
+
+namespace {
+
+using Lines = std::vector<std::uintptr_t>;
+
+Lines taken(Upcoming& upcoming) {
+  Lines lines;
+  while (const std::uintptr_t line = upcoming.next_line()) lines.push_back(line);
+  return lines;
+}
+
+Lines sorted_once(Lines lines) {
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  return lines;
+}
+
+/// Element by element.
+Lines expected(Matrix<const float> x, int64_t rows, int64_t columns) {
+  Lines lines;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      lines.push_back(reinterpret_cast<std::uintptr_t>(x.at(i, j).data) / cache_line * cache_line);
+    }
+  }
+  return sorted_once(lines);
+}
+
+}  // namespace
+
+TEST_CASE("prefetch: every line that holds an element, wherever rows begin") {
+  const std::vector<float> memory(20000);
+  for (const int64_t start : {0, 1, 15}) {
+    for (const int64_t columns : {0, 1, 15, 16, 17, 100}) {
+      for (const int64_t stride : {int64_t{0}, columns, columns + 3, int64_t{160}}) {
+        CAPTURE(start, columns, stride);
+        const Matrix<const float> x{memory.data() + start, stride, 1};
+        Upcoming upcoming;
+        upcoming.add(x, 30, columns);
+        CHECK(sorted_once(taken(upcoming)) == expected(x, 30, columns));
+        upcoming.add(x.transposed(), columns, 30);
+        CHECK(sorted_once(taken(upcoming)) == expected(x, 30, columns));
+      }
+    }
+  }
+}
+
+TEST_CASE("prefetch: one matrix after the other, until it is told to forget them") {
+  alignas(cache_line) const float memory[64] = {};
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  Upcoming upcoming;
+  CHECK(upcoming.next_line() == 0);
+  upcoming.add(Matrix<const float>{memory + 32, 32, 1}, 1, 32);
+  upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
+  CHECK(upcoming.next_line() == first + 128);
+  upcoming.fetch(2);
+  CHECK(taken(upcoming) == Lines{first + 64});
+  upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
+  CHECK(upcoming.next_line() == first);
+  upcoming.clear();
+  CHECK(upcoming.next_line() == 0);
+  upcoming.add(Matrix<const float>{memory, 2, 3}, 4, 4);  // neither rows nor columns are dense
+  CHECK(upcoming.next_line() == 0);
+}
