@@ -354,14 +354,17 @@ int64_t stripes_of(const AttentionShape& shape, int64_t count) {
   return product(shape.batch) < enough_heads ? std::clamp<int64_t>(count / query_block, 1, most_stripes) : 1;
 }
 
+/// Under a causal mask the last queries see most, and the first keys are seen by most. The most work goes first.
+enum class Order { first_to_last, last_to_first };
+
 /// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads.
 template <class Body>
-void for_each_stripe(const AttentionShape& shape, int64_t count, const Body& body) {
+void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, const Body& body) {
   const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) * stripes;
   const int64_t length = (count / stripes + query_block - 1) / query_block * query_block;  // of whole blocks
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      const int64_t stripe = part % stripes;
+      const int64_t stripe = order == Order::first_to_last ? part % stripes : stripes - 1 - part % stripes;
       const int64_t last = stripe + 1 == stripes ? count : std::min(count, (stripe + 1) * length);
       body(part / stripes, stripe, Range{std::min(count, stripe * length), last});
     }
@@ -401,7 +404,7 @@ int64_t weights_size(const AttentionShape& shape) {
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
-  for_each_stripe(shape, shape.queries, [&](int64_t i, int64_t, Range queries) {
+  for_each_stripe(shape, shape.queries, Order::last_to_first, [&](int64_t i, int64_t, Range queries) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     Upcoming& upcoming = Upcoming::of_this_thread();
     if (const int64_t next = i + threads(); next < product(shape.batch)) {
@@ -425,7 +428,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
     if (stripe == 0) return dq.at(shape.batch, i);
     return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
   };
-  for_each_stripe(shape, shape.keys, [&](int64_t i, int64_t stripe, Range keys) {
+  for_each_stripe(shape, shape.keys, Order::first_to_last, [&](int64_t i, int64_t stripe, Range keys) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     const Matrix<T> part = part_of_dq(i, stripe);
     Upcoming& upcoming = Upcoming::of_this_thread();

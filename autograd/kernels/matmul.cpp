@@ -23,6 +23,10 @@ constexpr int64_t slab_depth = 512;
 constexpr int64_t block_tiles = 8;
 constexpr int64_t block_panels = 8;
 
+// A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
+// between panels, they are worked off in the same order as a whole one.
+constexpr int64_t enough_blocks = 16;
+
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
 constexpr int64_t chunk_copies = 32'768;
@@ -60,7 +64,10 @@ struct Product {
   int64_t tiles() const { return divide_up(m, tile_rows); }
   int64_t panels() const { return divide_up(n, panel_width<T>); }
   int64_t row_blocks() const { return divide_up(tiles(), block_tiles); }
-  int64_t column_blocks() const { return divide_up(panels(), block_panels); }
+  int64_t column_blocks() const {
+    const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
+    return std::clamp(divide_up(wanted, row_blocks()), divide_up(panels(), block_panels), panels());
+  }
   int64_t blocks() const { return row_blocks() * column_blocks(); }
   Range rows(Range tiles_of) const {
     return {share(m, tiles(), tiles_of.begin).begin, share(m, tiles(), tiles_of.end).begin};
