@@ -47,12 +47,32 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-/// Part `index` of `total` items that are shared out evenly.
-Range share(int64_t total, int64_t parts, int64_t index) {
-  return {total * index / parts, total * (index + 1) / parts};
+/// Where part `index` of `total` items begins, if they are shared out evenly.
+int64_t begin_of(int64_t total, int64_t parts, int64_t index) {
+  return parts == 1 ? total * index : total * index / parts;  // for small products a division is not cheap
 }
 
-/// One product, and how c is cut up: into rows of tiles of nearly equal height, and columns of panels.
+Range share(int64_t total, int64_t parts, int64_t index) {
+  return {begin_of(total, parts, index), begin_of(total, parts, index + 1)};
+}
+
+/// How c is cut up: into rows of tiles of nearly equal height, columns of panels, and blocks of both.
+struct Cut {
+  int64_t tiles, panels, row_blocks, column_blocks;
+  int64_t blocks() const { return row_blocks * column_blocks; }
+};
+
+template <class T>
+Cut cut_up(int64_t m, int64_t n, int64_t k) {
+  Cut cut{divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
+  cut.row_blocks = divide_up(cut.tiles, block_tiles);
+  cut.column_blocks = divide_up(cut.panels, block_panels);
+  const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
+  if (cut.blocks() < wanted) cut.column_blocks = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
+  return cut;
+}
+
+/// One product.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -60,17 +80,12 @@ struct Product {
   T* c;
   int64_t c_stride;
   Epilogue<T> epilogue;
+  Cut cut = cut_up<T>(m, n, k);
 
-  int64_t tiles() const { return divide_up(m, tile_rows); }
-  int64_t panels() const { return divide_up(n, panel_width<T>); }
-  int64_t row_blocks() const { return divide_up(tiles(), block_tiles); }
-  int64_t column_blocks() const {
-    const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-    return std::clamp(divide_up(wanted, row_blocks()), divide_up(panels(), block_panels), panels());
-  }
-  int64_t blocks() const { return row_blocks() * column_blocks(); }
+  int64_t tiles() const { return cut.tiles; }
+  int64_t panels() const { return cut.panels; }
   Range rows(Range tiles_of) const {
-    return {share(m, tiles(), tiles_of.begin).begin, share(m, tiles(), tiles_of.end).begin};
+    return {begin_of(m, tiles(), tiles_of.begin), begin_of(m, tiles(), tiles_of.end)};
   }
   Range columns(Range panels_of) const {
     return {panels_of.begin * panel_width<T>, std::min(n, panels_of.end * panel_width<T>)};
@@ -143,9 +158,10 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     const Matrix<const T> b = slab.panel(p);
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
+    Range rows{0, begin_of(x.m, x.tiles(), tiles.begin)};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       upcoming.fetch(slab.depths.size() / depth_of_line);
-      const Range rows = share(x.m, x.tiles(), t);
+      rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       kernel(slab.depths.size(), slab.a.at(rows.begin, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin),
              x.c_stride, columns.size(), epilogue);
@@ -197,11 +213,12 @@ Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix
 /// body(tiles, panels) for every block of c, on several threads.
 template <class T, class Body>
 void for_each_block(const Product<T>& x, const Body& body) {
-  const int64_t work = x.m * x.n * x.k / x.blocks();
-  parallel_for(x.blocks(), divide_up(chunk_work, std::max<int64_t>(work, 1)), [&](int64_t begin, int64_t end) {
+  const int64_t work = std::max<int64_t>(x.m * x.n * x.k, 1);
+  const int64_t grain = x.cut.blocks() == 1 ? 1 : divide_up(chunk_work * x.cut.blocks(), work);
+  parallel_for(x.cut.blocks(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      body(share(x.tiles(), x.row_blocks(), block / x.column_blocks()),
-           share(x.panels(), x.column_blocks(), block % x.column_blocks()));
+      body(share(x.tiles(), x.cut.row_blocks, block / x.cut.column_blocks),
+           share(x.panels(), x.cut.column_blocks, block % x.cut.column_blocks));
     }
   });
 }
