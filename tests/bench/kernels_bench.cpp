@@ -1,6 +1,6 @@
 // How close single kernels come to the ceiling that binds them, in f32: matrix products to the speed of the
-// multipliers, and beside it OpenBLAS, if it is installed; what does little to each number, to the speed of copying
-// memory.
+// multipliers, and beside it OpenBLAS, if it is installed; attention, which is made of them; and what does little to
+// each number, to the speed of copying memory.
 //
 //     kernels_bench [THREADS]
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autograd/creation.h"
+#include "autograd/kernels/attention.h"
 #include "autograd/ops.h"
 #include "autograd/row_gradient.h"
 #include "autograd/tape.h"
@@ -114,6 +115,50 @@ void print_product(const Product& p, const bench::OpenBlas& blas) {
   std::fflush(stdout);
 }
 
+// ---- attention ----
+
+/// texts x heads matrices of length x width, cut out of (texts, length, heads width) as layers do it.
+struct Attention {
+  const char* workload;
+  int64_t texts, heads, length, width;
+  bool causal, keeps_weights;
+};
+
+const Attention attentions[] = {{"classify", 4, 8, 512, 128, false, false},
+                                {"classify-mean", 32, 8, 100, 100, false, true},
+                                {"generate", 16, 8, 128, 128, true, true},
+                                {"naive", 1, 1, 256, 256, true, true},
+                                {"translate", 64, 8, 24, 32, false, true}};
+
+/// A line of the table: percentages of the multipliers' speed, forward and backward.
+void print_attention(const Attention& a) {
+  const int64_t batch[] = {a.texts, a.heads}, row = a.heads * a.width, strides[] = {a.length * row, a.width};
+  auto numbers = [&] { return randn({a.texts * a.length * row}); };
+  const Tensor q = numbers(), k = numbers(), v = numbers(), out = numbers(), dout = numbers(), dq = numbers(),
+               dk = numbers(), dv = numbers(), log_sums({a.texts * a.heads * a.length}, DType::f32);
+  auto read = [&](const Tensor& x) { return kernels::Heads<const float>{{x.data<float>(), row, 1}, strides}; };
+  auto write = [&](const Tensor& x) { return kernels::Heads<float>{{x.data<float>(), row, 1}, strides}; };
+  kernels::AttentionShape shape{
+      .batch = batch, .queries = a.length, .keys = a.length, .width = a.width, .value_width = a.width, .scale = 0.1};
+  if (a.causal) shape.reach = 0;
+  const Tensor kept({kernels::weights_size<float>(shape)}, DType::f32);
+  float* const weights = a.keeps_weights ? kept.data<float>() : nullptr;
+
+  const double peak = bench::fma_peak<float>();
+  const double product = 2e-7 * static_cast<double>(shape.work() / 2) * (a.causal ? 0.5 : 1);
+  const double forward = bench::best_seconds([&] {
+    kernels::attention<float>(shape, read(q), read(k), read(v), write(out), log_sums.data<float>(), weights);
+  });
+  const double backward = bench::best_seconds([&] {
+    kernels::attention_backward<float>(shape, read(q), read(k), read(v), read(out), log_sums.data<float>(), weights,
+                                       read(dout), write(dq), write(dk), write(dv));
+  });
+  std::printf("%-14s%6lld%6lld%6lld%10.0f%10.0f\n", a.workload, static_cast<long long>(a.texts * a.heads),
+              static_cast<long long>(a.length), static_cast<long long>(a.width), 2 * product / forward / peak,
+              (a.keeps_weights ? 4 : 5) * product / backward / peak);
+  std::fflush(stdout);
+}
+
 // ---- what memory binds ----
 
 /// `numbers` of 4 bytes are read or written at least.
@@ -183,6 +228,11 @@ int main(int argc, char** argv) {
   for (const Product& product : plain_products()) print_product(product, blas);
   std::printf("\n");
   for (const Product& product : of_workloads()) print_product(product, blas);
+
+  std::printf(
+      "\nAttention, %% of the multipliers' speed: two products forward; back five, or four of kept weights; half of\n");
+  std::printf("each under a causal mask\n%-14s%6s%6s%6s%10s%10s\n", "", "heads", "T", "width", "forward", "backward");
+  for (const Attention& attention : attentions) print_attention(attention);
 
   std::printf("\nWhat memory binds: bytes that must be read or written at least, %% of copying\n");
   print_all_traffic();
