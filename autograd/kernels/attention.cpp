@@ -22,6 +22,7 @@ constexpr int64_t queries_of_key_block = 256;
 // Queries of a forward and keys of a backward block where some see less than others: the smaller a block, the more of
 // what nobody sees is left out.
 constexpr int64_t causal_block = 32;
+static_assert(causal_block % panel_width<float> == 0 && query_block % causal_block == 0);
 
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
@@ -361,7 +362,7 @@ enum class Order { first_to_last, last_to_first };
 template <class Body>
 void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, const Body& body) {
   const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) * stripes;
-  const int64_t length = (count / stripes + query_block - 1) / query_block * query_block;  // of whole blocks
+  const int64_t length = round_up(count / stripes, query_block);
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t stripe = order == Order::first_to_last ? part % stripes : stripes - 1 - part % stripes;

@@ -3,8 +3,8 @@
 //
 // A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
 // and are used up there. The way back computes them again, in blocks of keys and queries, from their logarithm's
-// denominator, which is all that is kept. So memory grows with the length of a text, not with its square. Weights of few keys may be kept instead: that
-// saves the way back one product of five.
+// denominator, which is all that is kept. So memory grows with the length of a text, not with its square. Weights of
+// few keys may be kept instead: that saves the way back one product of five.
 // After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
 //
 // Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
