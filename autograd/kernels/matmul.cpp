@@ -97,8 +97,12 @@ struct Product {
     constexpr int64_t page = 4096 / sizeof(T);
     return b.col_stride != 1 || (b.row_stride >= page && tiles() > 2) || (!has_masks && n % lanes<T> != 0);
   }
-  /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
-  bool copies_a() const { return panels() > 2 && collides<T>(std::max(a.row_stride, a.col_stride)); }
+  /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column
+  /// by column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
+  bool copies_a() const {
+    const int64_t stride = std::max(a.row_stride, a.col_stride);
+    return panels() > 2 && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
+  }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 };
