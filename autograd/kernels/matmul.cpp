@@ -275,18 +275,18 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     return std::pair(a_here, b_here);
   };
   const int64_t grain = divide_up(chunk_work, std::max<int64_t>(m * n * k, 1));
-  const bool fetches = grain == 1 && count * k * (m + n) > second_cache / static_cast<int64_t>(sizeof(T));
+  const bool stays_near = count * k * (m + n) <= second_cache / static_cast<int64_t>(sizeof(T));
+  auto announce = [&](int64_t next, Upcoming& upcoming) {
+    if (grain > 1 || stays_near) return;
+    const auto [a_next, b_next] = operands(next);
+    upcoming.add(b_next, k, n);
+    upcoming.add(a_next, m, k);
+  };
   auto multiply_matrices = [&](int64_t begin, int64_t end) {
-    Upcoming& upcoming = Upcoming::of_this_thread();
     for (int64_t index = begin; index < end; ++index) {
-      if (const int64_t next = index + threads(); fetches && next < count) {
-        const auto [a_next, b_next] = operands(next);
-        upcoming.add(b_next, k, n);
-        upcoming.add(a_next, m, k);
-      }
+      const Fetching fetching(index, count, announce);
       const auto [a_here, b_here] = operands(index);
       multiply(product_of(m, n, k, a_here, b_here, c + index * m * n, n, epilogue));
-      upcoming.clear();
     }
   };
   if (count < large_batch) return multiply_matrices(0, count);

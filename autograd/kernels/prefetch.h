@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/kernels/matmul.h"
+#include "autograd/kernels/parallel.h"
 
 namespace reel::kernels {
 
@@ -74,6 +75,23 @@ class Upcoming {
   std::vector<Rows> matrices_;
   std::size_t current_ = 0;
   std::uintptr_t line_ = 0, row_end_ = 0;
+};
+
+/// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
+/// reads for the item that it probably gets next. Threads take items in turn, so that is as many further as there are
+/// threads.
+class Fetching {
+ public:
+  template <class Announce>
+  Fetching(int64_t index, int64_t count, const Announce& announce) : upcoming_(Upcoming::of_this_thread()) {
+    if (const int64_t next = index + threads(); next < count) announce(next, upcoming_);
+  }
+  ~Fetching() { upcoming_.clear(); }
+  Fetching(const Fetching&) = delete;
+  Fetching& operator=(const Fetching&) = delete;
+
+ private:
+  Upcoming& upcoming_;
 };
 
 }  // namespace reel::kernels

@@ -71,3 +71,27 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
   upcoming.add(Matrix<const float>{memory, 2, 3}, 4, 4);  // neither rows nor columns are dense
   CHECK(upcoming.next_line() == 0);
 }
+
+TEST_CASE("prefetch: the next item is announced as long as its thread works on one, and the last has none") {
+  alignas(cache_line) const float memory[32] = {};
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  const int before = threads();
+  for (const int count : {1, 2}) {
+    set_threads(count);
+    int64_t announced = -1;
+    auto announce = [&](int64_t next, Upcoming& upcoming) {
+      announced = next;
+      upcoming.add(Matrix<const float>{memory, 32, 1}, 1, 32);
+    };
+    {
+      const Fetching fetching(3, 4 + count, announce);
+      CHECK(announced == 3 + count);
+      CHECK(Upcoming::of_this_thread().next_line() == first);
+    }
+    CHECK(Upcoming::of_this_thread().next_line() == 0);  // the second line is forgotten
+    const Fetching last(4, 4 + count, announce);
+    CHECK(announced == 3 + count);
+    CHECK(Upcoming::of_this_thread().next_line() == 0);
+  }
+  set_threads(before);
+}

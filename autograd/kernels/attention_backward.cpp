@@ -1,0 +1,200 @@
+// The way back of attention.h.
+
+#include <algorithm>
+
+#include "autograd/kernels/attention.h"
+#include "autograd/kernels/attention_blocks.h"
+#include "autograd/kernels/prefetch.h"
+#include "autograd/kernels/rows.h"
+
+namespace reel::kernels {
+namespace {
+
+using namespace attention_blocks;
+
+/// How many queries a block of keys meets at once.
+constexpr int64_t queries_of_key_block = 256;
+
+/// Scores (S, T) -> weights, by the queries' log sums
+template <class T>
+void weigh_again(int64_t keys, int64_t count, T scale, const T* log_sums, Matrix<T> scores) {
+  const Vec<T> factor(scale);
+  for (int64_t j = 0; j < count; j += lanes<T>) {
+    const Vec<T> log_sum = load_n(log_sums + j, std::min(count - j, lanes<T>));
+    for (int64_t s = 0; s < keys; ++s) {
+      T* const score = scores.at(s, j).data;
+      store(score, exp(Vec<T>(load(score) * factor - log_sum)));
+    }
+  }
+}
+
+/// Gradients of weights P (S, T) -> scale dS
+template <class T>
+void differentiate_scores(int64_t keys, int64_t count, T scale, const T* dots, Matrix<const T> weights,
+                          Matrix<T> dweights) {
+  const Vec<T> factor(scale);
+  for (int64_t j = 0; j < count; j += lanes<T>) {
+    const Vec<T> dot = load_n(dots + j, std::min(count - j, lanes<T>));
+    for (int64_t s = 0; s < keys; ++s) {
+      T* const dweight = dweights.at(s, j).data;
+      store(dweight, Vec<T>(load(weights.at(s, j).data) * factor * (load(dweight) - dot)));
+    }
+  }
+}
+
+/// A matrix of zeros whose rows do not compete for the same places in the first cache.
+template <class T>
+Matrix<T> zeros(int64_t rows, int64_t width, std::vector<T>& buffer) {
+  const int64_t stride = compact_stride<T>(width);
+  T* to = room(buffer, rows * stride);
+  std::fill_n(to, rows * stride, T(0));
+  return {to, stride, 1};
+}
+
+template <class T>
+void copy_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(from.at(i, 0).data, width, to.at(i, 0).data);
+}
+
+template <class T>
+void add_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
+  for_each_row(rows, width, [&](int64_t i) {
+    for (int64_t j = 0; j < width; ++j) to.at(i, 0).data[j] += from.at(i, 0).data[j];
+  });
+}
+
+/// Some queries of a head, on the way back.
+template <class T>
+struct QueryBlock {
+  int64_t first, count;
+  Matrix<const T> q, dout;
+  const T *q_columns, *dout_columns;  // the same transposed, in panels; q only for weights that were not kept
+  const T *log_sums, *dots;           // dots: Σ dO O of each query
+  Matrix<T> dq;
+
+  /// Without the first n queries, whole panels of them.
+  QueryBlock without(const AttentionShape& shape, int64_t n) const {
+    return {first + n,
+            count - n,
+            q.at(n, 0),
+            dout.at(n, 0),
+            q_columns ? q_columns + n * shape.width : nullptr,
+            dout_columns + n * shape.value_width,
+            log_sums + n,
+            dots + n,
+            dq.at(n, 0)};
+  }
+};
+
+/// What some keys and some queries contribute. dq is added to, and dk and dv are from the second block of queries on.
+template <class T>
+void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, const QueryBlock<T>& queries,
+                   const T* kept, Matrix<T> dk, Matrix<T> dv, bool accumulate) {
+  Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
+  const int64_t count = queries.count, stride = padded<T>(count);
+  const T scale = static_cast<T>(shape.scale);
+  const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
+  const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
+
+  Matrix<const T> weights;  // (S, T)
+  if (kept) {
+    weights = weights_at(shape, kept, key, queries.first);
+  } else {
+    const Matrix<T> again{room(workspace.weights, keys * stride), stride, 1};
+    multiply_columns(keys, D, k, queries.q_columns, count, again);
+    hide(shape, head.hidden, key, keys, queries.first, stride, again);
+    weigh_again(keys, count, scale, queries.log_sums, again);
+    weights = again;
+  }
+  const Matrix<T> dweights{room(workspace.dweights, keys * stride), stride, 1};
+  multiply_columns(keys, E, v, queries.dout_columns, count, dweights);
+
+  Matrix<const T> used = weights;
+  if (shape.dropout.threshold > 0) {
+    const std::uint32_t* words = draw_words(shape, head.index, key, keys, queries.first, count, workspace.words);
+    const Matrix<T> dropped{room(workspace.dropped, keys * stride), stride, 1};
+    drop_weights(shape.dropout, words, keys, count, weights, dropped);
+    drop_weights(shape.dropout, words, keys, count, dweights, dweights);
+    used = dropped;
+  }
+  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = accumulate});
+  differentiate_scores(keys, count, scale, queries.dots, weights, dweights);
+  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = accumulate});
+  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = true});
+}
+
+/// What some keys contribute: their dk and dv, and their part of dq.
+template <class T>
+void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
+                     const T* kept, Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+  Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const int64_t D = shape.width, E = shape.value_width, block = block_size(shape, key_block);
+  for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
+    const int64_t count = std::min(queries_of_key_block, shape.queries - first);
+    const Matrix<const T> q_rows = staged(head.q.at(first, 0), count, D, workspace.q);
+    const Matrix<const T> dout_rows = staged(dout.at(first, 0), count, E, workspace.dout);
+    const T* q_columns = kept ? nullptr : as_columns(q_rows, count, D, workspace.q_columns);
+    const T* dout_columns = as_columns(dout_rows, count, E, workspace.dout_columns);
+    T* dots = room(workspace.dots, count);
+    for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(first + i, 0).data);
+    const Matrix<T> dq_sum = zeros(count, D, workspace.dq);
+    const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first,
+                                dots,  dq_sum};
+
+    for (int64_t key = some_keys.begin; key < some_keys.end; key += block) {
+      // Queries that see none of these keys are left out, as far as they are whole panels.
+      const int64_t blind = std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
+      if (blind == count && first > 0) continue;
+      add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
+                    dk.at(key, 0), dv.at(key, 0), first > 0);
+    }
+    copy_rows(dq_sum, count, D, dq.at(first, 0));
+  }
+}
+
+}  // namespace
+
+template <class T>
+void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
+                        const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
+                        const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
+  // The first stripe's dq goes where it belongs, those of the others wait in a buffer, to be added in their order.
+  const int64_t stripes = stripes_of(shape, shape.keys), size = shape.queries * shape.width;
+  T* others = room(Workspace<T>::of_this_thread().dq_parts, product(shape.batch) * (stripes - 1) * size);
+  auto part_of_dq = [&](int64_t i, int64_t stripe) {
+    if (stripe == 0) return dq.at(shape.batch, i);
+    return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
+  };
+  for_each_stripe(shape, shape.keys, Order::first_to_last, [&](int64_t i, int64_t stripe, Range keys) {
+    const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+    const Matrix<T> part = part_of_dq(i, stripe);
+    const Fetching fetching(i, product(shape.batch), [&](int64_t next, Upcoming& upcoming) {
+      upcoming.add(dout.at(shape.batch, next), shape.queries, shape.value_width);
+      upcoming.add(out.at(shape.batch, next), shape.queries, shape.value_width);
+      upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
+      upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
+      upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
+      if (weights) upcoming.add(weights_at(shape, weights_of(shape, weights, next), 0, 0), shape.keys, shape.queries);
+    });
+    attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
+                    weights_of(shape, weights, i), dout.at(shape.batch, i), part, dk.at(shape.batch, i),
+                    dv.at(shape.batch, i));
+  });
+  for (int64_t i = 0; i < product(shape.batch); ++i) {
+    for (int64_t stripe = 1; stripe < stripes; ++stripe) {
+      add_rows(part_of_dq(i, stripe), shape.queries, shape.width, dq.at(shape.batch, i));
+    }
+  }
+}
+
+template void attention_backward(const AttentionShape&, const Heads<const float>&, const Heads<const float>&,
+                                 const Heads<const float>&, const Heads<const float>&, const float*, const float*,
+                                 const Heads<const float>&, const Heads<float>&, const Heads<float>&,
+                                 const Heads<float>&);
+template void attention_backward(const AttentionShape&, const Heads<const double>&, const Heads<const double>&,
+                                 const Heads<const double>&, const Heads<const double>&, const double*, const double*,
+                                 const Heads<const double>&, const Heads<double>&, const Heads<double>&,
+                                 const Heads<double>&);
+
+}  // namespace reel::kernels
