@@ -53,12 +53,12 @@ const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<
   return to;
 }
 
-/// a (m, width) times those columns: (m, padded(count)).
+/// a (m, width) times those columns: (m, count), where that is not slower (m, padded(count)).
 template <class T>
 void multiply_columns(int64_t m, int64_t width, Matrix<const T> a, const T* columns, int64_t count, Matrix<T> out) {
   for (int64_t i = 0; i < count; i += panel_width<T>) {
-    matmul<T>(m, std::min(panel_width<T>, padded<T>(count - i)), width, a, {columns + i * width, panel_width<T>, 1},
-              out.data + i, out.row_stride);
+    matmul<T>(m, std::min(panel_width<T>, has_masks ? count - i : padded<T>(count - i)), width, a,
+              {columns + i * width, panel_width<T>, 1}, out.data + i, out.row_stride);
   }
 }
 

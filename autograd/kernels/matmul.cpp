@@ -198,8 +198,8 @@ void multiply_row(const Product<T>& x, Range panels) {
   constexpr int64_t wide = wide_vectors * lanes<T> / panel_width<T>;
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
     const int64_t j = panels.begin * panel_width<T>;
-    multiply_tile<T, 1, wide_vectors, false>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
-                                             wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j));
+    multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
+                                                   wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j));
   }
   multiply_block(x, {{0, x.k}, x.a, x.b, false}, {0, 1}, panels);
 }

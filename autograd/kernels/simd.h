@@ -51,6 +51,9 @@ inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 
 /// Whether load_n and store_n are as fast as load and store.
 inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
 
+/// Whether half a vector may cost less than a whole one: many processors run 512 bits as two halves.
+inline constexpr bool has_halves = XSIMD_WITH_AVX512F;
+
 /// Bytes: a cache line, and no vector is wider.
 inline constexpr std::size_t vector_alignment = 64;
 
@@ -186,6 +189,31 @@ Vec<T> sqrt(const Vec<T>& x) {
 #endif
   return xsimd::sqrt(x);
 }
+
+// ---- half a vector, where has_halves ----
+
+template <class T>
+using HalfVec __attribute__((vector_size(sizeof(Vec<T>) / 2))) = T;
+
+template <class T>
+inline constexpr int64_t half_lanes = lanes<T> / 2;
+
+#if XSIMD_WITH_AVX512F
+inline HalfVec<float> lower_half(const Vec<float>& x) { return _mm512_castps512_ps256(x); }
+inline HalfVec<double> lower_half(const Vec<double>& x) { return _mm512_castpd512_pd256(x); }
+
+/// Nothing is said about the upper half.
+inline Vec<float> widen(HalfVec<float> x) { return _mm512_castps256_ps512(x); }
+inline Vec<double> widen(HalfVec<double> x) { return _mm512_castpd256_pd512(x); }
+
+/// a b + c with the same a in all lanes
+inline HalfVec<float> fma(float a, HalfVec<float> b, HalfVec<float> c) {
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+}
+inline HalfVec<double> fma(double a, HalfVec<double> b, HalfVec<double> c) {
+  return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c);
+}
+#endif
 
 // ---- transposition ----
 

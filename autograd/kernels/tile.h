@@ -17,19 +17,25 @@ inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
 /// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
+/// How much of its last vector a tile needs: all lanes, some, or none above its lower half, which then is all that is
+/// computed.
+enum class Edge { whole, partial, half };
+
 /// Rows x `width` elements of c from `depth` products each. a starts at the tile's first row, b, c and the bias at its
-/// first column; the rows of b are dense, b_stride apart. Vectors are as many as cover the width; Partial says that
-/// they cover more, and then b is padded to whole vectors unless has_masks.
-template <class T, int Rows, int Vectors, bool Partial>
+/// first column; the rows of b are dense, b_stride apart. Vectors are as many as cover the width; where the last one
+/// covers more, b is padded to whole vectors unless has_masks.
+template <class T, int Rows, int Vectors, Edge edge>
 void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
                    int64_t width, const Epilogue<T>& epilogue) {
-  const int64_t rest = width - (Vectors - 1) * lanes<T>;  // what of the last vector counts
+  constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
+  const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
-    return Partial && v == Vectors - 1 ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
+    return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
   };
 
   // Local, and every loop over it unrolled: otherwise compilers keep the sums in memory.
   Vec<T> sum[Rows][Vectors];
+  HalfVec<T> half_sum[Rows] = {};
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
@@ -45,9 +51,10 @@ void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_strid
     for (int v = 0; v < Vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      const Vec<T> a_element = splat(a.data[i * a.row_stride]);
+      const T a_element = a.data[i * a.row_stride];
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(a_element, b_row[v], sum[i][v]);
+      for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
+      if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, lower_half(b_row[last]), half_sum[i]);
     }
     a.data += a.col_stride;
     b += b_stride;
@@ -60,10 +67,13 @@ void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_strid
     for (int i = 0; i < Rows; ++i) {
       T* row = c + i * c_stride;
       Vec<T> value = sum[i][v];
+      if constexpr (edge == Edge::half) {
+        if (v == last) value = widen(half_sum[i]);
+      }
       if (epilogue.accumulate) value += load_vector(row, v);
       if (epilogue.bias) value += bias;
       if (epilogue.relu) value = max(splat(T(0)), value);
-      if (Partial && v == Vectors - 1) {
+      if (edge != Edge::whole && v == last) {
         store_n(row + v * lanes<T>, value, rest);
       } else {
         store(row + v * lanes<T>, value);
@@ -73,23 +83,32 @@ void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_strid
 }
 
 template <class T>
-using TileKernel = decltype(&multiply_tile<T, 1, 1, false>);
+using TileKernel = decltype(&multiply_tile<T, 1, 1, Edge::whole>);
 
 /// multiply_tile with 1 to tile_rows rows, at index rows - 1
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-template <class T, int Vectors, bool Partial>
+template <class T, int Vectors, Edge edge>
 inline constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
-  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, Partial>...};
+  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge>...};
 }
 (std::make_integer_sequence<int, tile_rows>());
+
+/// Those that need `rest` lanes of their last vector.
+template <class T, int Vectors>
+const TileKernels<T>& tile_kernels_with(int64_t rest) {
+  if (rest == lanes<T>) return tile_kernels<T, Vectors, Edge::whole>;
+  if constexpr (has_halves) {
+    if (rest <= half_lanes<T>) return tile_kernels<T, Vectors, Edge::half>;
+  }
+  return tile_kernels<T, Vectors, Edge::partial>;
+}
 
 /// The kernels for a tile of 1 <= width <= 2 vectors.
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width) {
-  if (width > lanes<T>) return width == 2 * lanes<T> ? tile_kernels<T, 2, false> : tile_kernels<T, 2, true>;
-  return width == lanes<T> ? tile_kernels<T, 1, false> : tile_kernels<T, 1, true>;
+  return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }
 
 }  // namespace reel::kernels

@@ -110,7 +110,8 @@ void check_product(int64_t m, int64_t n, int64_t k, Layout a_layout, Layout b_la
 
 template <class T>
 std::vector<int64_t> interesting_sizes() {
-  return {0, 1, lanes<T> - 1, lanes<T>, lanes<T> + 1, 13, 14, 15, 29, 64, 100, 129};
+  constexpr int64_t half = lanes<T> / 2;
+  return {0, 1, half, half + 1, lanes<T> - 1, lanes<T>, lanes<T> + 1, lanes<T> + half, 13, 14, 15, 29, 64, 100, 129};
 }
 
 }  // namespace

@@ -148,6 +148,16 @@ TEMPLATE_TEST_CASE("load_transposed turns rows into columns", "[simd]", float, d
   }
 }
 
+TEMPLATE_TEST_CASE("half a vector is its lower half", "[simd]", float, double) {
+  using T = TestType;
+  if constexpr (has_halves) {
+    const std::vector<T> values = counting<T>(lanes<T>);
+    const HalfVec<T> half = lower_half(load(values.data()));
+    const Array<T> thrice = to_array<T>(widen(fma(T(2), half, half)));
+    for (int64_t i = 0; i < half_lanes<T>; ++i) CHECK(thrice[static_cast<std::size_t>(i)] == 3 * T(i + 1));
+  }
+}
+
 TEMPLATE_TEST_CASE("reductions see every lane", "[simd]", float, double) {
   using T = TestType;
   std::vector<T> values = counting<T>(lanes<T>);
