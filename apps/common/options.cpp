@@ -19,8 +19,8 @@ template <class... Parts>
   throw UsageError(text(parts...));
 }
 
-/// In double quotes and on one line, whatever it holds.
-std::string quoted(std::string_view word) {
+/// On one line, whatever it holds. (std::quoted does not, and would be found instead of a function of its name.)
+std::string in_quotes(std::string_view word) {
   std::string out = "\"";
   for (char c : word) out.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
   return out + "\"";
@@ -47,10 +47,10 @@ Number parse_number(const std::string& name, std::string_view word) {
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   bool whole = end == word.data() + word.size();
   if (whole && error == std::errc::result_out_of_range) {
-    refuse("--", name, ": ", quoted(word), " is too large or too small for ", kind);
+    refuse("--", name, ": ", in_quotes(word), " is too large or too small for ", kind);
   }
   if (!whole || error != std::errc() || !std::isfinite(static_cast<double>(number))) {
-    refuse("--", name, ": ", quoted(word), " is not ", kind);
+    refuse("--", name, ": ", in_quotes(word), " is not ", kind);
   }
   return number;
 }
@@ -163,7 +163,7 @@ void Options::Option::set(std::string_view word) {
     value = number;
   };
   if (auto* flag = std::get_if<bool*>(&target)) {
-    if (word != "true" && word != "false") refuse("--", name, ": ", quoted(word), " is neither true nor false");
+    if (word != "true" && word != "false") refuse("--", name, ": ", in_quotes(word), " is neither true nor false");
     **flag = word == "true";
   } else if (auto* integer = std::get_if<std::int64_t*>(&target)) {
     set_number(**integer);
@@ -171,7 +171,7 @@ void Options::Option::set(std::string_view word) {
     set_number(**real);
   } else {
     if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
-      refuse("--", name, ": ", quoted(word), " is none of ", joined(choices, ", "));
+      refuse("--", name, ": ", in_quotes(word), " is none of ", joined(choices, ", "));
     }
     *std::get<std::string*>(target) = word;
   }
@@ -239,7 +239,7 @@ class Options::Parser {
   }
 
   void add_argument(const std::string& argument) {
-    if (!options_.arguments_.values) refuse("unexpected argument ", quoted(argument), "; options begin with -");
+    if (!options_.arguments_.values) refuse("unexpected argument ", in_quotes(argument), "; options begin with -");
     options_.arguments_.values->push_back(argument);
   }
 
@@ -278,7 +278,7 @@ class Options::Parser {
         return;
       }
       Option* option = find_letter(options_.options_, letter);
-      if (!option) refuse("unknown option ", quoted(std::string("-") + letter), "; -h lists the options");
+      if (!option) refuse("unknown option ", in_quotes(std::string("-") + letter), "; -h lists the options");
       if (option->is_flag()) {
         give(*option, "true");
         continue;
@@ -297,7 +297,7 @@ class Options::Parser {
   std::string_view following_value(const Option& option) {
     if (rest_.empty()) refuse("--", option.name, ": the value ", option.unit, " is missing");
     if (names_an_option(rest_.front())) {
-      refuse("--", option.name, ": the value ", option.unit, " is missing; ", quoted(rest_.front()),
+      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(rest_.front()),
              " after it is an option (a value like that is written with =)");
     }
     return next();
@@ -316,7 +316,7 @@ class Options::Parser {
     std::vector<std::string> names{"help"};
     for (const Option& option : options_.options_) names.push_back(option.name);
     std::string nearest = nearest_name(name, names);
-    refuse("unknown option ", quoted("--" + name),
+    refuse("unknown option ", in_quotes("--" + name),
            nearest.empty() ? "; -h lists the options" : text("; did you mean --", nearest, "?"));
   }
 
