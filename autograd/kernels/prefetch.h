@@ -3,6 +3,7 @@
 // are. So a kernel that goes from matrix to matrix says which ones its thread reads next, and the tiles of its products
 // fetch these into the second cache, a few lines each.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -40,29 +41,29 @@ class Upcoming {
                          static_cast<std::size_t>(x.row_stride) * sizeof(T)});
   }
 
-  /// The address of the next cache line that holds some of them; 0 after the last one.
-  std::uintptr_t next_line() {
-    while (line_ >= row_end_) {
-      if (current_ == matrices_.size()) return 0;
-      Rows& rows = matrices_[current_];
-      if (rows.count-- == 0) {
-        ++current_;
-        continue;
-      }
-      line_ = rows.first / cache_line * cache_line;
-      row_end_ = rows.first + rows.bytes;
-      rows.first += rows.stride;
-    }
-    const std::uintptr_t line = line_;
-    line_ += cache_line;
-    return line;
+  /// Adjacent cache lines: the address of the first, and how many.
+  struct Lines {
+    std::uintptr_t first;
+    int64_t count;
+  };
+
+  /// The next lines that hold some of them, 1 to `most`; none after the last.
+  Lines next_lines(int64_t most) {
+    if (line_ >= row_end_ && !next_row()) return {0, 0};
+    const auto left = static_cast<int64_t>((row_end_ - line_ + cache_line - 1) / cache_line);
+    const Lines lines{line_, std::min(most, left)};
+    line_ += static_cast<std::uintptr_t>(lines.count) * cache_line;
+    return lines;
   }
 
-  void fetch(int64_t lines) {
-    for (; lines > 0; --lines) {
-      const std::uintptr_t line = next_line();
-      if (line == 0) return;
-      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+  void fetch(int64_t count) {
+    while (count > 0) {
+      const Lines lines = next_lines(count);
+      if (lines.count == 0) return;
+      for (int64_t i = 0; i < lines.count; ++i) {
+        __builtin_prefetch(reinterpret_cast<const char*>(lines.first) + i * static_cast<int64_t>(cache_line), 0, 2);
+      }
+      count -= lines.count;
     }
   }
 
@@ -72,6 +73,21 @@ class Upcoming {
     int64_t count;
     std::size_t bytes, stride;
   };
+
+  /// Goes on to the next row, if there is one.
+  bool next_row() {
+    for (; current_ < matrices_.size(); ++current_) {
+      Rows& rows = matrices_[current_];
+      if (rows.count == 0) continue;
+      --rows.count;
+      line_ = rows.first / cache_line * cache_line;
+      row_end_ = rows.first + rows.bytes;
+      rows.first += rows.stride;
+      return true;
+    }
+    return false;
+  }
+
   std::vector<Rows> matrices_;
   std::size_t current_ = 0;
   std::uintptr_t line_ = 0, row_end_ = 0;

@@ -12,9 +12,14 @@ namespace {
 
 using Lines = std::vector<std::uintptr_t>;
 
-Lines taken(Upcoming& upcoming) {
+/// The next lines, up to `most`.
+Lines taken(Upcoming& upcoming, int64_t most = 1'000'000) {
   Lines lines;
-  while (const std::uintptr_t line = upcoming.next_line()) lines.push_back(line);
+  while (std::ssize(lines) < most) {
+    const auto [first, count] = upcoming.next_lines(most - std::ssize(lines));
+    if (count == 0) break;
+    for (int64_t i = 0; i < count; ++i) lines.push_back(first + static_cast<std::uintptr_t>(i) * cache_line);
+  }
   return lines;
 }
 
@@ -46,7 +51,9 @@ TEST_CASE("prefetch: every line that holds an element, wherever rows begin") {
         const Matrix<const float> x{memory.data() + start, stride, 1};
         Upcoming upcoming;
         upcoming.add(x, 30, columns);
-        CHECK(sorted_once(taken(upcoming)) == expected(x, 30, columns));
+        Lines lines = taken(upcoming, 7);  // and stops within a row
+        for (const std::uintptr_t line : taken(upcoming)) lines.push_back(line);
+        CHECK(sorted_once(lines) == expected(x, 30, columns));
         upcoming.add(x.transposed(), columns, 30);
         CHECK(sorted_once(taken(upcoming)) == expected(x, 30, columns));
       }
@@ -58,18 +65,18 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
   alignas(cache_line) const float memory[64] = {};
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
   Upcoming upcoming;
-  CHECK(upcoming.next_line() == 0);
+  CHECK(taken(upcoming).empty());
   upcoming.add(Matrix<const float>{memory + 32, 32, 1}, 1, 32);
   upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
-  CHECK(upcoming.next_line() == first + 128);
+  CHECK(taken(upcoming, 1) == Lines{first + 128});
   upcoming.fetch(2);
   CHECK(taken(upcoming) == Lines{first + 64});
   upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
-  CHECK(upcoming.next_line() == first);
+  CHECK(taken(upcoming, 1) == Lines{first});
   upcoming.clear();
-  CHECK(upcoming.next_line() == 0);
+  CHECK(taken(upcoming).empty());
   upcoming.add(Matrix<const float>{memory, 2, 3}, 4, 4);  // neither rows nor columns are dense
-  CHECK(upcoming.next_line() == 0);
+  CHECK(taken(upcoming).empty());
 }
 
 TEST_CASE("prefetch: the next item is announced as long as its thread works on one, and the last has none") {
@@ -86,12 +93,12 @@ TEST_CASE("prefetch: the next item is announced as long as its thread works on o
     {
       const Fetching fetching(3, 4 + count, announce);
       CHECK(announced == 3 + count);
-      CHECK(Upcoming::of_this_thread().next_line() == first);
+      CHECK(taken(Upcoming::of_this_thread(), 1) == Lines{first});
     }
-    CHECK(Upcoming::of_this_thread().next_line() == 0);  // the second line is forgotten
+    CHECK(taken(Upcoming::of_this_thread()).empty());  // the second line is forgotten
     const Fetching last(4, 4 + count, announce);
     CHECK(announced == 3 + count);
-    CHECK(Upcoming::of_this_thread().next_line() == 0);
+    CHECK(taken(Upcoming::of_this_thread()).empty());
   }
   set_threads(before);
 }
