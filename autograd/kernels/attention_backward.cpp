@@ -86,10 +86,15 @@ struct QueryBlock {
   }
 };
 
-/// What some keys and some queries contribute. dq is added to, and dk and dv are from the second block of queries on.
+/// Which gradients are added to, because others have contributed.
+struct Begun {
+  bool dq, dkv;
+};
+
+/// What some keys and some queries contribute.
 template <class T>
 void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, const QueryBlock<T>& queries,
-                   const T* kept, Matrix<T> dk, Matrix<T> dv, bool accumulate) {
+                   const T* kept, Matrix<T> dk, Matrix<T> dv, Begun begun) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
   const int64_t count = queries.count, stride = padded<T>(count);
@@ -118,10 +123,10 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
     drop_weights(shape.dropout, words, keys, count, dweights, dweights);
     used = dropped;
   }
-  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = accumulate});
+  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv});
   differentiate_scores(keys, count, scale, queries.dots, weights, dweights);
-  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = accumulate});
-  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = true});
+  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv});
+  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq});
 }
 
 /// What some keys contribute: their dk and dv, and their part of dq.
@@ -138,18 +143,24 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
     const T* dout_columns = as_columns(dout_rows, count, E, workspace.dout_columns);
     T* dots = room(workspace.dots, count);
     for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(first + i, 0).data);
-    const Matrix<T> dq_sum = zeros(count, D, workspace.dq);
+    // Queries that see none of the keys from here on are left out, as far as they are whole panels.
+    auto blind_to = [&](int64_t key) {
+      return std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
+    };
+    // dq is summed up where its rows lie close together, unless one block of keys is all.
+    const int64_t keys = some_keys.end - some_keys.begin;
+    const bool one_block = keys > 0 && keys <= block && blind_to(some_keys.begin) == 0;
+    const Matrix<T> dq_sum = one_block ? dq.at(first, 0) : zeros(count, D, workspace.dq);
     const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first,
                                 dots,  dq_sum};
 
     for (int64_t key = some_keys.begin; key < some_keys.end; key += block) {
-      // Queries that see none of these keys are left out, as far as they are whole panels.
-      const int64_t blind = std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
+      const int64_t blind = blind_to(key);
       if (blind == count && first > 0) continue;
       add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
-                    dk.at(key, 0), dv.at(key, 0), first > 0);
+                    dk.at(key, 0), dv.at(key, 0), {.dq = !one_block, .dkv = first > 0});
     }
-    copy_rows(dq_sum, count, D, dq.at(first, 0));
+    if (!one_block) copy_rows(dq_sum, count, D, dq.at(first, 0));
   }
 }
 

@@ -14,11 +14,12 @@ namespace reel {
 namespace {
 
 /// A new tensor (..., rows, width) for x (..., rows, _), whose last two leading axes lie in memory in the order of x's:
-/// what a view has cut into heads, a view can put together again.
+/// what a view has cut into heads, a view can put together again. Heads that share rows get rows of their own, head by
+/// head.
 Tensor laid_out_as(const Tensor& x, int64_t width) {
   Shape shape = x.shape();
   shape[x.rank() - 1] = width;
-  if (x.rank() < 3 || x.stride(-3) >= x.stride(-2)) return Tensor(shape, x.dtype());
+  if (x.rank() < 3 || x.stride(-3) == 0 || x.stride(-3) >= x.stride(-2)) return Tensor(shape, x.dtype());
   std::swap(shape[x.rank() - 3], shape[x.rank() - 2]);
   return detach(transpose(Tensor(shape, x.dtype()), -3, -2));
 }
