@@ -39,25 +39,37 @@ void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_strid
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) {
-      sum[i][v] = splat(T(0));
-      __builtin_prefetch(c + i * c_stride + v * lanes<T>, 1);  // needed when the sums are complete
-    }
+    for (int v = 0; v < Vectors; ++v) sum[i][v] = splat(T(0));
   }
 
-  for (int64_t p = 0; p < depth; ++p) {
-    Vec<T> b_row[Vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      const T a_element = a.data[i * a.row_stride];
-#pragma GCC unroll 8
-      for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
-      if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, lower_half(b_row[last]), half_sum[i]);
+  // A pointer for every four rows of a, and three strides: for an address of each row there are not enough registers.
+  const T* a_rows[(Rows + 3) / 4];
+  for (int i = 0; i < Rows; i += 4) a_rows[i / 4] = a.at(i, 0).data;
+
+  // Some rows of c are fetched, then a part of the sums is computed: fetched all at once, c would keep a and b waiting.
+  constexpr int parts = 4;
+  int64_t p = 0;
+  for (int part = 0; part < parts; ++part) {
+    for (int i = Rows * part / parts; i < Rows * (part + 1) / parts; ++i) {
+      T* const row = c + i * c_stride;
+      for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * lanes<T>, 1);
+      __builtin_prefetch(row + width - 1, 1);
     }
-    a.data += a.col_stride;
-    b += b_stride;
+    for (const int64_t end = depth * (part + 1) / parts; p < end; ++p) {
+      Vec<T> b_row[Vectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) {
+        const T a_element = a_rows[i / 4][i % 4 * a.row_stride];
+#pragma GCC unroll 8
+        for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
+        if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, lower_half(b_row[last]), half_sum[i]);
+      }
+#pragma GCC unroll 4
+      for (const T*& row : a_rows) row += a.col_stride;
+      b += b_stride;
+    }
   }
 
 #pragma GCC unroll 8
