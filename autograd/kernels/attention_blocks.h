@@ -37,7 +37,7 @@ struct Workspace {
 
 inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
 
-/// The queries of a block are padded to whole vectors with copies of the last one; what these yield is not used.
+/// Rows of scores have room for whole vectors. What stands behind the last query is computed with, but never used.
 template <class T>
 int64_t padded(int64_t queries) {
   return round_up(queries, lanes<T>);
@@ -53,7 +53,8 @@ const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<
   return to;
 }
 
-/// a (m, width) times those columns: (m, count), where that is not slower (m, padded(count)).
+/// a (m, width) times those columns: (m, count). Without masks (m, padded(count)), whose last columns mean nothing:
+/// whole vectors are faster.
 template <class T>
 void multiply_columns(int64_t m, int64_t width, Matrix<const T> a, const T* columns, int64_t count, Matrix<T> out) {
   for (int64_t i = 0; i < count; i += panel_width<T>) {
