@@ -66,14 +66,14 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, KeyValueCach
 }
 
 Tensor WideAttention::joined(const Tensor& x, const Mask& mask) const {
-  const int64_t D = x.size(2), H = heads_;
+  const int64_t B = x.size(0), T = x.size(1), D = x.size(2), H = heads_;
   const Tensor wq = toqueries.weight.view({H, D, D}), wk = tokeys.weight.view({H, D, D});
   const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
-  const Tensor queries = linear(x, matmul(wk.transpose(1, 2), wq).view({H * D, D}));  // (B, T, H D)
-  const Tensor values = linear(x, matmul(wu, wv).view({H * D, D}));
-  const Tensor attended =
-      dot_product_attention(by_head(queries), x.unsqueeze(1), by_head(values), mask);  // (B, H, T, D)
-  return sum(attended.transpose(1, 2), {2}) + unifyheads.bias;
+  const Tensor to_queries = matmul(wk.transpose(1, 2), wq).view({H * D, D});
+  const Tensor unify = matmul(wu, wv).transpose(0, 1).reshape({D, H * D});
+  const Tensor seen = x.unsqueeze(1);
+  const Tensor attended = dot_product_attention(by_head(linear(x, to_queries)), seen, seen, mask);  // (B, H, T, D)
+  return linear(attended.transpose(1, 2).reshape({B, T, H * D}), unify, unifyheads.bias);
 }
 
 }  // namespace reel::nn

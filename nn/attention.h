@@ -56,9 +56,9 @@ class WideAttention : public Module {
   /// (B, T, H D) -> (B, H, T, D)
   Tensor by_head(const Tensor& all) const;
   /// The same with half as many maps of x. Each is as wide as the embedding, so that two in a row are one of that size,
-  ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = ((Wu Wv) x) p,
-  /// and to multiply these once costs less than to map more than D tokens twice. Then x itself is the keys of all
-  /// heads, and what they yield is added up.
+  ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = (Wu Wv) (x p),
+  /// and to multiply these once costs less than to map more than D tokens twice. Then x itself is the keys and the
+  /// values of all heads.
   Tensor joined(const Tensor& x, const Mask& mask) const;
 
   int64_t heads_;
