@@ -48,6 +48,10 @@ int64_t numel(const Shape& shape) {
   return count;
 }
 
+Dims leading(const Dims& dims, int last) {
+  return Dims(std::span(dims.begin(), dims.begin() + std::max(dims.rank() - last, 0)));
+}
+
 Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
   int64_t step = 1;

@@ -50,6 +50,9 @@ using Strides = Dims;
 /// How many elements: the product of the sizes; 1 for the 0-d shape ().
 int64_t numel(const Shape& shape);
 
+/// All axes but the last few.
+Dims leading(const Dims& dims, int last);
+
 /// Row-major: the last axis has stride 1.
 Strides contiguous_strides(const Shape& shape);
 

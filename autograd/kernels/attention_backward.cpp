@@ -129,10 +129,17 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
   matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq});
 }
 
+/// Where the gradients of a head go. To dk and dv, heads before it may have contributed.
+template <class T>
+struct HeadGradients {
+  Matrix<T> dq, dk, dv;
+  bool dkv_begun;
+};
+
 /// What some keys contribute: their dk and dv, and their part of dq.
 template <class T>
 void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
-                     const T* kept, Matrix<const T> dout, Matrix<T> dq, Matrix<T> dk, Matrix<T> dv) {
+                     const T* kept, Matrix<const T> dout, const HeadGradients<T>& gradients) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width, block = block_size(shape, key_block);
   for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
@@ -150,18 +157,25 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
     // dq is summed up where its rows lie close together, unless one block of keys is all.
     const int64_t keys = some_keys.end - some_keys.begin;
     const bool one_block = keys > 0 && keys <= block && blind_to(some_keys.begin) == 0;
-    const Matrix<T> dq_sum = one_block ? dq.at(first, 0) : zeros(count, D, workspace.dq);
+    const Matrix<T> dq_sum = one_block ? gradients.dq.at(first, 0) : zeros(count, D, workspace.dq);
     const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first,
                                 dots,  dq_sum};
 
     for (int64_t key = some_keys.begin; key < some_keys.end; key += block) {
       const int64_t blind = blind_to(key);
-      if (blind == count && first > 0) continue;
+      const bool dkv_begun = gradients.dkv_begun || first > 0;
+      if (blind == count && dkv_begun) continue;
       add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
-                    dk.at(key, 0), dv.at(key, 0), {.dq = !one_block, .dkv = first > 0});
+                    gradients.dk.at(key, 0), gradients.dv.at(key, 0), {.dq = !one_block, .dkv = dkv_begun});
     }
-    if (!one_block) copy_rows(dq_sum, count, D, dq.at(first, 0));
+    if (!one_block) copy_rows(dq_sum, count, D, gradients.dq.at(first, 0));
   }
+}
+
+/// How many heads in a row have the same dk and dv.
+template <class T>
+int64_t heads_together(const AttentionShape& shape, const Heads<T>& dk, const Heads<T>& dv) {
+  return !shape.batch.empty() && dk.strides.back() == 0 && dv.strides.back() == 0 ? shape.batch.back() : 1;
 }
 
 }  // namespace
@@ -171,26 +185,28 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
                         const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
   // The first stripe's dq goes where it belongs, those of the others wait in a buffer, to be added in their order.
+  const int64_t together = heads_together(shape, dk, dv);
   const int64_t stripes = stripes_of(shape, shape.keys), size = shape.queries * shape.width;
   T* others = room(Workspace<T>::of_this_thread().dq_parts, product(shape.batch) * (stripes - 1) * size);
   auto part_of_dq = [&](int64_t i, int64_t stripe) {
     if (stripe == 0) return dq.at(shape.batch, i);
     return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
   };
-  for_each_stripe(shape, shape.keys, Order::first_to_last, [&](int64_t i, int64_t stripe, Range keys) {
+  for_each_stripe(shape, shape.keys, Order::first_to_last, together, [&](int64_t i, int64_t stripe, Range keys) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    const Matrix<T> part = part_of_dq(i, stripe);
-    const Fetching fetching(i, product(shape.batch), [&](int64_t next, Upcoming& upcoming) {
+    const HeadGradients<T> gradients{part_of_dq(i, stripe), dk.at(shape.batch, i), dv.at(shape.batch, i),
+                                     i % together > 0};
+    auto announce = [&](int64_t next, Upcoming& upcoming) {
       upcoming.add(dout.at(shape.batch, next), shape.queries, shape.value_width);
       upcoming.add(out.at(shape.batch, next), shape.queries, shape.value_width);
       upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
       upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
       upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
       if (weights) upcoming.add(weights_at(shape, weights_of(shape, weights, next), 0, 0), shape.keys, shape.queries);
-    });
+    };
+    const Fetching fetching(i, product(shape.batch), announce, together);
     attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
-                    weights_of(shape, weights, i), dout.at(shape.batch, i), part, dk.at(shape.batch, i),
-                    dv.at(shape.batch, i));
+                    weights_of(shape, weights, i), dout.at(shape.batch, i), gradients);
   });
   for (int64_t i = 0; i < product(shape.batch); ++i) {
     for (int64_t stripe = 1; stripe < stripes; ++stripe) {

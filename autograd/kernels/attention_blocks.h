@@ -151,16 +151,18 @@ inline int64_t stripes_of(const AttentionShape& shape, int64_t count) {
 /// Under a causal mask the last queries see most, and the first keys are seen by most. The most work goes first.
 enum class Order { first_to_last, last_to_first };
 
-/// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads.
+/// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads; `together` of
+/// the heads, in a row, on the same.
 template <class Body>
-void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, const Body& body) {
-  const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) * stripes;
+void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, int64_t together, const Body& body) {
+  const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) / together * stripes;
   const int64_t length = round_up(count / stripes, query_block);
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t stripe = order == Order::first_to_last ? part % stripes : stripes - 1 - part % stripes;
       const int64_t last = stripe + 1 == stripes ? count : std::min(count, (stripe + 1) * length);
-      body(part / stripes, stripe, Range{std::min(count, stripe * length), last});
+      const Range range{std::min(count, stripe * length), last};
+      for (int64_t i = 0; i < together; ++i) body(part / stripes * together + i, stripe, range);
     }
   });
 }

@@ -94,13 +94,16 @@ class Upcoming {
 };
 
 /// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
-/// reads for the item that it probably gets next. Threads take items in turn, so that is as many further as there are
-/// threads.
+/// reads for the item that it probably gets next. Threads take items in turn, `together` of them in a row, so that is
+/// one of the same row, or one as many rows further as there are threads.
 class Fetching {
  public:
   template <class Announce>
-  Fetching(int64_t index, int64_t count, const Announce& announce) : upcoming_(Upcoming::of_this_thread()) {
-    if (const int64_t next = index + threads(); next < count) announce(next, upcoming_);
+  Fetching(int64_t index, int64_t count, const Announce& announce, int64_t together = 1)
+      : upcoming_(Upcoming::of_this_thread()) {
+    const bool ends_row = (index + 1) % together == 0;
+    const int64_t next = index + 1 + (ends_row ? (threads() - 1) * together : 0);
+    if (next < count) announce(next, upcoming_);
   }
   ~Fetching() { upcoming_.clear(); }
   Fetching(const Fetching&) = delete;

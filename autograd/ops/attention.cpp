@@ -13,44 +13,38 @@
 namespace reel {
 namespace {
 
-/// A new tensor (..., rows, width) for x (..., rows, _), whose last two leading axes lie in memory in the order of x's:
-/// what a view has cut into heads, a view can put together again. Heads that share rows get rows of their own, head by
-/// head.
-Tensor laid_out_as(const Tensor& x, int64_t width) {
-  Shape shape = x.shape();
-  shape[x.rank() - 1] = width;
-  if (x.rank() < 3 || x.stride(-3) == 0 || x.stride(-3) >= x.stride(-2)) return Tensor(shape, x.dtype());
-  std::swap(shape[x.rank() - 3], shape[x.rank() - 2]);
+/// The shape (..., rows, width) for x (..., _, _).
+Shape with_matrices(const Tensor& x, int64_t rows, int64_t width) {
+  Shape shape = leading(x.shape(), 2);
+  shape.append(rows);
+  shape.append(width);
+  return shape;
+}
+
+/// A new tensor whose last two leading axes lie in memory in the order of x's: what a view has cut into heads, a view
+/// can put together again.
+Tensor laid_out_as(const Tensor& x, Shape shape) {
+  if (x.rank() < 3 || x.size(-3) == 1 || x.stride(-3) >= x.stride(-2)) return Tensor(shape, x.dtype());
+  std::swap(shape[shape.rank() - 3], shape[shape.rank() - 2]);
   return detach(transpose(Tensor(shape, x.dtype()), -3, -2));
 }
 
-kernels::Sizes leading(const Dims& dims) { return kernels::Sizes(dims.begin(), dims.end() - 2); }
-
-/// The matrices of all heads, from a row on.
-template <class T>
-kernels::Heads<T> heads(const Tensor& x, int64_t row) {
-  const kernels::Matrix<T> first{x.data<std::remove_const_t<T>>(), x.stride(-2), x.stride(-1)};
-  return {first.at(row, 0), leading(x.strides())};
-}
-
-/// Throws unless the last axes fit; of the leading ones, expand() and the mask see to it.
+/// Throws unless k and v fit q.
 void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor& v, double scale, double drop) {
   if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || q.size(-1) != k.size(-1) || k.size(-2) != v.size(-2)) {
     fail(operation, ": q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
          "; need (..., T, D), (..., S, D) and (..., S, E)");
   }
+  for (const Tensor& x : {k, v}) {
+    if (!broadcasts_to(leading(x.shape(), 2), leading(q.shape(), 2))) {
+      fail(operation, ": q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
+           "; need the leading axes of q in k and v, or 1 where its heads share them");
+    }
+  }
   check_same_dtype(operation, q, k);
   check_same_dtype(operation, q, v);
   if (!(scale > 0)) fail(operation, ": the scale is ", scale, "; need more than 0");
   if (!(drop >= 0 && drop < 1)) fail(operation, ": drop is ", drop, "; need 0 <= drop < 1");
-}
-
-/// x with the leading axes of `like`, repeated where it has fewer.
-Tensor with_leading_of(const Tensor& like, const Tensor& x) {
-  Shape shape = like.shape();
-  shape[like.rank() - 2] = x.size(-2);
-  shape[like.rank() - 1] = x.size(-1);
-  return shape == x.shape() ? x : expand(x, shape);
 }
 
 /// Where something begins among the numbers that are kept, and among the blocks of random words.
@@ -64,18 +58,45 @@ struct Part {
   Offsets own{};
 };
 
+/// How many heads in a row share keys and values, and have the gradients of these added up while they are made: as many
+/// as leave 16 threads something to do.
+int64_t heads_together(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+  constexpr int64_t enough = 16;
+  auto shared = [](const Tensor& x) { return x.rank() < 3 || x.size(-3) == 1; };
+  if (q.rank() < (mask.padding() ? 4 : 3) || !shared(k) || !shared(v)) return 1;
+  const int64_t heads = q.size(-3), all = numel(leading(q.shape(), 2));
+  int64_t together = heads;
+  while (together > 1 && (heads % together != 0 || all / together < enough)) --together;
+  return std::max<int64_t>(together, 1);
+}
+
+/// Where the kernels find the matrix of each head of x (..., rows, width).
+struct HeadsOf {
+  Tensor x;
+  Strides strides;
+
+  /// Those from a row on.
+  template <class T>
+  kernels::Heads<T> from(int64_t row) const {
+    const kernels::Matrix<T> first{x.data<std::remove_const_t<T>>(), x.stride(-2), x.stride(-1)};
+    return {first.at(row, 0), strides};
+  }
+};
+
 /// What there is to attend to, and how: all texts of a padded batch at once, or each text of a packed one.
 struct Problem {
-  Tensor q, k, v;  // of the same leading axes
+  Tensor q, k, v;  // the leading axes of k and v are repeated to those of q
   Mask mask;
   double scale, drop;
   std::vector<Part> parts;
   Generator::State random{};  // where the words start that weights are dropped by
+  Shape batch{};              // one head for each index: q's leading axes, the last one cut into groups of heads
+  int64_t together = 1;       // how many heads a group has
   // What the way back needs, too; weights only where they are kept.
   Tensor out{}, log_sums{}, weights{};
 
   kernels::AttentionShape shape(const Part& part) const {
-    kernels::AttentionShape shape{.batch = leading(q.shape()),
+    kernels::AttentionShape shape{.batch = batch,
                                   .queries = part.queries,
                                   .keys = part.keys,
                                   .width = q.size(-1),
@@ -91,6 +112,29 @@ struct Problem {
     return {random.seed, random.position + 4 * static_cast<std::uint64_t>(part.own.random_blocks)};
   }
 
+  HeadsOf heads_of(const Tensor& x) const {
+    Strides strides = broadcast_strides(leading(x.shape(), 2), leading(x.strides(), 2), leading(q.shape(), 2));
+    if (const int last = strides.rank() - 1; last >= 0) {
+      strides.append(strides[last]);
+      strides[last] *= together;
+    }
+    return {x, strides};
+  }
+
+  /// For a gradient that the heads of a group share.
+  HeadsOf groups_of(const Tensor& dx) const {
+    Strides strides = leading(dx.strides(), 2);
+    if (strides.rank() > 0) strides.append(0);
+    return {dx, strides};
+  }
+
+  /// Room for such a gradient: of k or v (..., S, _) -> (..., H / together, S, _).
+  Tensor room_for_groups(const Tensor& x) const {
+    Shape shape = with_matrices(q, x.size(-2), x.size(-1));
+    if (q.rank() > 2) shape[q.rank() - 3] /= together;
+    return laid_out_as(x, shape);
+  }
+
   /// Multiplications in the forward products.
   int64_t work() const {
     int64_t work = 0;
@@ -100,6 +144,12 @@ struct Problem {
 
   /// Says where the numbers of each part begin, and makes room for them.
   void lay_out(Generator& generator) {
+    together = heads_together(q, k, v, mask);
+    batch = leading(q.shape(), 2);
+    if (const int last = batch.rank() - 1; last >= 0) {
+      batch[last] /= together;
+      batch.append(together);
+    }
     Offsets next;
     for (Part& part : parts) {
       part.own = next;
@@ -108,7 +158,7 @@ struct Problem {
       next.random_blocks += kernels::dropout_blocks(sizes);
       with_type(q.dtype(), [&]<class T>(T) { next.weights += kernels::weights_size<T>(sizes); });
     }
-    out = laid_out_as(q, v.size(-1));
+    out = laid_out_as(q, with_matrices(q, q.size(-2), v.size(-1)));
     log_sums = Tensor({next.log_sums}, q.dtype());
     // The weights are kept where they are no more than the queries' numbers.
     const bool few = work() <= q.numel() * (q.size(-1) + v.size(-1));
@@ -130,32 +180,35 @@ struct Problem {
 };
 
 void compute(const Problem& problem) {
+  const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
+  const HeadsOf out = problem.heads_of(problem.out);
   with_type(problem.q.dtype(), [&]<class T>(T) {
     problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, T* weights) {
-      kernels::attention<T>(shape, heads<const T>(problem.q, part.first_query),
-                            heads<const T>(problem.k, part.first_key), heads<const T>(problem.v, part.first_key),
-                            heads<T>(problem.out, part.first_query), problem.log_sums.data<T>() + part.own.log_sums,
-                            weights);
+      const int64_t query = part.first_query, key = part.first_key;
+      kernels::attention<T>(shape, q.from<const T>(query), k.from<const T>(key), v.from<const T>(key),
+                            out.from<T>(query), problem.log_sums.data<T>() + part.own.log_sums, weights);
     });
   });
 }
 
 void differentiate(const Problem& problem, const Tensor& some_dout, Grads& grads) {
-  const Tensor &q = problem.q, &k = problem.k, &v = problem.v, &out = problem.out;
-  const Tensor dout = some_dout.stride(-1) == 1 ? some_dout : dense(some_dout);
-  const Tensor dq = laid_out_as(q, q.size(-1)), dk = laid_out_as(k, k.size(-1)), dv = laid_out_as(v, v.size(-1));
-  with_type(q.dtype(), [&]<class T>(T) {
+  const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
+  const HeadsOf out = problem.heads_of(problem.out);
+  const HeadsOf dout = problem.heads_of(some_dout.stride(-1) == 1 ? some_dout : dense(some_dout));
+  const HeadsOf dq = problem.heads_of(laid_out_as(problem.q, problem.q.shape()));
+  const HeadsOf dk = problem.groups_of(problem.room_for_groups(problem.k));
+  const HeadsOf dv = problem.groups_of(problem.room_for_groups(problem.v));
+  with_type(problem.q.dtype(), [&]<class T>(T) {
     problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, const T* weights) {
       const int64_t query = part.first_query, key = part.first_key;
-      kernels::attention_backward<T>(shape, heads<const T>(q, query), heads<const T>(k, key), heads<const T>(v, key),
-                                     heads<const T>(out, query), problem.log_sums.data<T>() + part.own.log_sums,
-                                     weights, heads<const T>(dout, query), heads<T>(dq, query), heads<T>(dk, key),
-                                     heads<T>(dv, key));
+      kernels::attention_backward<T>(shape, q.from<const T>(query), k.from<const T>(key), v.from<const T>(key),
+                                     out.from<const T>(query), problem.log_sums.data<T>() + part.own.log_sums, weights,
+                                     dout.from<const T>(query), dq.from<T>(query), dk.from<T>(key), dv.from<T>(key));
     });
   });
-  grads.add(0, dq);
-  grads.add(1, dk);
-  grads.add(2, dv);
+  grads.add(0, dq.x);
+  grads.add(1, dk.x);
+  grads.add(2, dv.x);
 }
 
 /// 1 / (1 - drop) where the weights (..., T, S) of a part are kept, 0 where they are dropped.
@@ -226,8 +279,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
          "; need (B, S) for q (B, ..., T, D)");
   }
   const std::vector<Part> all{{.queries = q.size(-2), .keys = k.size(-2)}};
-  return attend("attention", Problem{q, with_leading_of(q, k), with_leading_of(q, v), mask, scale, drop, all},
-                generator);
+  return attend("attention", Problem{q, k, v, mask, scale, drop, all}, generator);
 }
 
 Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ids& q_starts, const Ids& k_starts,
@@ -246,8 +298,7 @@ Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
     texts.push_back(
         {.first_query = query[0], .queries = query[1] - query[0], .first_key = key[0], .keys = key[1] - key[0]});
   }
-  return attend("packed_attention", Problem{q, with_leading_of(q, k), with_leading_of(q, v), mask, scale, drop, texts},
-                generator);
+  return attend("packed_attention", Problem{q, k, v, mask, scale, drop, texts}, generator);
 }
 
 }  // namespace reel

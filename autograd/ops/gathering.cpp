@@ -146,9 +146,7 @@ Tensor embedding(const Tensor& table, const Ids& ids) {
 
 /// table[v] = Σ y[n] over all n with ids[n] = v          dy[n] = dtable[ids[n]]
 Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
-  Shape leading = y.shape();
-  if (y.rank() > 0) leading.erase(y.rank() - 1);
-  if (y.rank() == 0 || leading != ids.shape()) {
+  if (y.rank() == 0 || leading(y.shape(), 1) != ids.shape()) {
     fail("embedding_sum: y is ", y.shape(), ", ids are ", ids.shape(), "; need one row of y for each id");
   }
   check_indices("embedding_sum", ids, rows);

@@ -60,9 +60,7 @@ struct Targets {
 
   Targets(const char* operation, const char* name, const Tensor& x, const Ids& targets, const LossOptions& options)
       : picked(Ids::zeros(targets.shape())), counted(Ids::zeros(targets.shape())) {
-    Shape leading = x.shape();
-    if (x.rank() > 0) leading.erase(x.rank() - 1);
-    if (x.rank() == 0 || targets.shape() != leading) {
+    if (x.rank() == 0 || leading(x.shape(), 1) != targets.shape()) {
       fail(operation, ": ", name, " is ", x.shape(), ", targets are ", targets.shape(),
            "; need (..., classes) and one target for each row of classes");
     }

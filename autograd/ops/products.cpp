@@ -13,13 +13,6 @@ kernels::Matrix<const T> matrix(const Tensor& x) {
   return {x.data<T>(), x.stride(-2), x.stride(-1)};
 }
 
-/// All axes but the last two.
-Dims leading(Dims dims) {
-  dims.erase(dims.rank() - 1);
-  dims.erase(dims.rank() - 1);
-  return dims;
-}
-
 void check_inner(const char* operation, const Tensor& a, const Tensor& b, int axis_of_b) {
   check_same_dtype(operation, a, b);
   if (a.size(-1) != b.size(axis_of_b)) {
@@ -37,15 +30,15 @@ void check_bias(const char* operation, const Tensor& bias, const Tensor& weight)
 
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
 Tensor multiply(const Tensor& a, const Tensor& b) {
-  const Shape batch = broadcast("matmul", leading(a.shape()), leading(b.shape()));
+  const Shape batch = broadcast("matmul", leading(a.shape(), 2), leading(b.shape(), 2));
   const int64_t M = a.size(-2), K = a.size(-1), N = b.size(-1);
   Shape shape = batch;
   shape.append(M);
   shape.append(N);
   Tensor c(shape, a.dtype());
   with_type(c.dtype(), [&]<class T>(T) {
-    const Strides of_a = broadcast_strides(leading(a.shape()), leading(a.strides()), batch);
-    const Strides of_b = broadcast_strides(leading(b.shape()), leading(b.strides()), batch);
+    const Strides of_a = broadcast_strides(leading(a.shape(), 2), leading(a.strides(), 2), batch);
+    const Strides of_b = broadcast_strides(leading(b.shape(), 2), leading(b.strides(), 2), batch);
     kernels::batched_matmul(batch, M, N, K, matrix<T>(a), of_a, matrix<T>(b), of_b, c.data<T>());
   });
   return record("matmul", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {

@@ -230,6 +230,24 @@ TEST_CASE("attention: any strides, and leading axes that repeat") {
   check_same({away_from_zero({7, 4}, 4), k, away_from_zero({6, 5}, 5)}, Mask::none(), 1e-12);
 }
 
+TEST_CASE("attention: keys and values that heads share get the sum of what the heads contribute") {
+  // Heads enough for 16 threads add theirs up at once, as many together as leave that many groups.
+  for (const auto& [B, H] : {std::pair(1, 3), std::pair(4, 8), std::pair(16, 3), std::pair(17, 2)}) {
+    for (const auto& [T, S, D] : {std::tuple(1, 1, 4), std::tuple(33, 31, 3), std::tuple(33, 31, 40),
+                                  std::tuple(70, 150, 4), std::tuple(300, 130, 4)}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first(), Mask::padding(some_hidden(B, S))}) {
+        CAPTURE(B, H, T, S, D);
+        const Tensor q = away_from_zero({B, T, H, D}, 1).transpose(1, 2);
+        check_same({q, away_from_zero({B, 1, S, D}, 2), away_from_zero({B, 1, S, 5}, 3)}, mask, 1e-11);
+      }
+    }
+  }
+  const Tensor q = away_from_zero({16, 20, 4}, 1), k = away_from_zero({1, 30, 4}, 2), v = away_from_zero({30, 5}, 3);
+  check_same({q, k, v}, Mask::padding(some_hidden(16, 30)), 1e-12);  // texts, not heads: each hides keys of its own
+  check_same({q, k, v}, Mask::causal(), 1e-12);
+  check_same({q, k, away_from_zero({16, 30, 5}, 3)}, Mask::causal(), 1e-12);  // the keys alone
+}
+
 TEST_CASE("attention: nothing to see, nothing to say") {
   const std::vector<Tensor> inputs = by_heads(4, 4, 5, 3, DType::f64);
   const Ids all = some_hidden(2, 4);
@@ -280,6 +298,9 @@ TEST_CASE("attention: what does not fit is an error") {
                     "(..., S, E)");
   CHECK_THROWS_AS(run(q, k, zeros({2, 4, 6}), Mask::none(), 1)(), Error);
   CHECK_THROWS_AS(run(zeros({4}), k, v, Mask::none(), 1)(), Error);
+  CHECK_THROWS_WITH(run(q, k, zeros({3, 5, 6}), Mask::none(), 1)(),
+                    "attention: q is (2, 3, 4), k is (2, 5, 4), v is (3, 5, 6); need the leading axes of q in k and v, "
+                    "or 1 where its heads share them");
   CHECK_THROWS_AS(run(q, zeros({2, 5, 4}, DType::f64), v, Mask::none(), 1)(), Error);
   CHECK_THROWS_AS(run(q, k, v, Mask::none(), 0)(), Error);
   CHECK_THROWS_AS(run(q, k, v, Mask::padding(Ids::zeros({2, 4})), 1)(), Error);

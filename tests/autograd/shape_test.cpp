@@ -7,6 +7,12 @@
 
 using namespace reel;
 
+TEST_CASE("leading: all axes but the last") {
+  CHECK(leading({2, 3, 4}, 2) == Dims{2});
+  CHECK(leading({2, 3}, 0) == Dims{2, 3});
+  CHECK(leading({2}, 2) == Dims{});
+}
+
 TEST_CASE("shapes print as tuples") {
   CHECK(text(Shape{2, 3}) == "(2, 3)");
   CHECK(text(Shape{3}) == "(3,)");

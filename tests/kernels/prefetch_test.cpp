@@ -99,6 +99,11 @@ TEST_CASE("prefetch: the next item is announced as long as its thread works on o
     const Fetching last(4, 4 + count, announce);
     CHECK(announced == 3 + count);
     CHECK(taken(Upcoming::of_this_thread()).empty());
+
+    const Fetching within_a_row(3, 100, announce, 5);
+    CHECK(announced == 4);
+    const Fetching ends_a_row(4, 100, announce, 5);
+    CHECK(announced == 5 * count);
   }
   set_threads(before);
 }
