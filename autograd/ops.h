@@ -76,8 +76,11 @@ Max max(const Tensor& x, int axis);
 /// (..., M, K) x (..., K, N) -> (..., M, N); leading axes broadcast. A vector (K) stands for a row on the left and a
 /// column on the right, and its axis is dropped from the result.
 Tensor matmul(const Tensor& a, const Tensor& b);
+/// Where the rows of a result lie: one after another, or, those of a multiple of 4096 bytes, a little further apart.
+/// Caches have few places for addresses that far apart, and heads that are cut out of such rows are read faster spaced.
+enum class Rows { dense, spaced };
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows rows = Rows::dense);
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
 /// weights of a few queries at a time; nn/attention.h has the same in small steps. Weights are dropped with probability
 /// `drop` < 1, as by dropout(). (ops/attention.cpp)

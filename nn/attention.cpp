@@ -71,8 +71,8 @@ Tensor WideAttention::joined(const Tensor& x, const Mask& mask) const {
   const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
   const Tensor to_queries = matmul(wk.transpose(1, 2), wq).view({H * D, D});
   const Tensor unify = matmul(wu, wv).transpose(0, 1).reshape({D, H * D});
-  const Tensor seen = x.unsqueeze(1);
-  const Tensor attended = dot_product_attention(by_head(linear(x, to_queries)), seen, seen, mask);  // (B, H, T, D)
+  const Tensor queries = linear(x, to_queries, {}, Rows::spaced), seen = x.unsqueeze(1);
+  const Tensor attended = dot_product_attention(by_head(queries), seen, seen, mask);  // (B, H, T, D)
   return linear(attended.transpose(1, 2).reshape({B, T, H * D}), unify, unifyheads.bias);
 }
 

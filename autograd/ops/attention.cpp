@@ -8,6 +8,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/elementwise.h"
+#include "autograd/ops/layout.h"
 #include "autograd/tape.h"
 
 namespace reel {
@@ -19,14 +20,6 @@ Shape with_matrices(const Tensor& x, int64_t rows, int64_t width) {
   shape.append(rows);
   shape.append(width);
   return shape;
-}
-
-/// A new tensor whose last two leading axes lie in memory in the order of x's: what a view has cut into heads, a view
-/// can put together again.
-Tensor laid_out_as(const Tensor& x, Shape shape) {
-  if (x.rank() < 3 || x.size(-3) == 1 || x.stride(-3) >= x.stride(-2)) return Tensor(shape, x.dtype());
-  std::swap(shape[shape.rank() - 3], shape[shape.rank() - 2]);
-  return detach(transpose(Tensor(shape, x.dtype()), -3, -2));
 }
 
 /// Throws unless k and v fit q.

@@ -2,6 +2,7 @@
 #include "autograd/kernels/matmul.h"
 #include "autograd/ops.h"
 #include "autograd/ops/elementwise.h"
+#include "autograd/ops/layout.h"
 #include "autograd/tape.h"
 
 namespace reel {
@@ -26,6 +27,14 @@ void check_bias(const char* operation, const Tensor& bias, const Tensor& weight)
   if (bias.shape() != Shape{weight.size(0)}) {
     fail(operation, ": bias is ", bias.shape(), ", weight is ", weight.shape(), "; need (", weight.size(0), ",)");
   }
+}
+
+/// c = a b for two matrices; c may be spaced.
+Tensor multiply_into(const Tensor& c, const Tensor& a, const Tensor& b) {
+  with_type(c.dtype(), [&]<class T>(T) {
+    kernels::matmul(c.size(0), c.size(1), a.size(1), matrix<T>(a), matrix<T>(b), c.data<T>(), c.stride(0));
+  });
+  return c;
 }
 
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
@@ -75,7 +84,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 /// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
   if (x.rank() == 0 || weight.rank() != 2) {
     fail("linear: x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
   }
@@ -86,13 +95,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor rows = as_rows(x);
   const int64_t count = rows.size(0);
   const Tensor shift = bias.defined() ? dense(bias) : bias;
-  Tensor y({count, out}, x.dtype());
+  Tensor y = layout == Rows::spaced ? spaced({count, out}, x.dtype()) : Tensor({count, out}, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
-    kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), out,
+    kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), y.stride(0),
                     {.bias = shift.defined() ? shift.data<T>() : nullptr});
   });
   auto backward = [rows, weight](const Tensor& dy, Grads& grads) {
-    if (grads.needs(0)) grads.add(0, matmul(dy, weight));
+    if (grads.needs(0)) {
+      const bool records = Tape::recording();
+      grads.add(0, records ? matmul(dy, weight) : multiply_into(laid_out_as(rows, rows.shape()), dy, weight));
+    }
     if (grads.needs(1)) grads.add(1, matmul(dy.transpose(0, 1), rows));
     if (grads.needs(2)) grads.add(2, sum(dy, {0}));
   };
