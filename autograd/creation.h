@@ -1,7 +1,6 @@
 #pragma once
 // New tensors: from values, constant, counted, random.
 
-#include <initializer_list>
 #include <vector>
 
 #include "autograd/random.h"

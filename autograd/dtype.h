@@ -1,9 +1,10 @@
 #pragma once
 // The two types of number a tensor can hold, and the one place that goes from the value to the type.
 
+#include <concepts>
 #include <cstddef>
 #include <ostream>
-#include <utility>
+#include <type_traits>
 
 namespace reel {
 
@@ -13,9 +14,9 @@ enum class DType { f32, f64 };
 inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << (dtype == DType::f32 ? "f32" : "f64"); }
 
 template <class T>
-constexpr DType dtype_of = DType::f32;
-template <>
-inline constexpr DType dtype_of<double> = DType::f64;
+requires std::same_as < std::remove_const_t<T>,
+float > || std::same_as<std::remove_const_t<T>, double> inline constexpr DType dtype_of =
+    std::same_as<std::remove_const_t<T>, float> ? DType::f32 : DType::f64;
 
 /// Calls body(T{}) with T = float or double: with_type(x.dtype(), [&]<class T>(T) { ... x.data<T>() ... })
 template <class Body>

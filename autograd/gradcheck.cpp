@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <optional>
 
 #include "autograd/creation.h"
@@ -57,10 +58,10 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
       const double share = difference / (options.floor + options.relative * std::abs(measured));
       all_zero = all_zero && stated[i] == 0 && std::abs(measured) <= options.floor;
       if (!(share <= 1) && result.problem.empty()) {
-        result.problem = text("input ", n, " ", inputs[n].shape(), ", element ", i, ": the derivative says ", stated[i],
-                              ", differences say ", measured);
+        result.problem = text("input ", n, " ", inputs[n].shape(), ", element ", i, std::setprecision(10),
+                              ": the derivative says ", stated[i], ", differences say ", measured);
       }
-      result.worst = share >= result.worst ? share : result.worst;
+      if (!(share <= result.worst)) result.worst = share;  // NaN is the worst, and stays it
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
       result.problem =

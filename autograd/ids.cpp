@@ -10,6 +10,7 @@ namespace reel {
 
 Ids::Ids(Shape shape, std::vector<std::int32_t> values)
     : shape_(shape), values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {
+  check_size("Ids", shape_);
   if (reel::numel(shape_) != numel()) {
     fail("Ids: ", numel(), " values do not fill the shape ", shape_, " of ", reel::numel(shape_));
   }
@@ -18,6 +19,7 @@ Ids::Ids(Shape shape, std::vector<std::int32_t> values)
 Ids::Ids(std::vector<std::int32_t> values) : Ids(Shape{static_cast<int64_t>(values.size())}, values) {}
 
 Ids Ids::zeros(Shape shape) {
+  check_size("Ids::zeros", shape);
   return Ids(shape, std::vector<std::int32_t>(static_cast<std::size_t>(reel::numel(shape))));
 }
 

@@ -1,6 +1,7 @@
 #include "autograd/shape.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "autograd/error.h"
@@ -48,6 +49,15 @@ int64_t numel(const Shape& shape) {
   return count;
 }
 
+void check_size(const char* operation, const Shape& shape) {
+  int64_t room = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(double));
+  for (int64_t size : shape) {
+    if (size < 0) fail(operation, ": the shape ", shape, " has a negative size");
+    room /= std::max<int64_t>(size, 1);
+  }
+  if (room == 0) fail(operation, ": the shape ", shape, " has more elements than any memory can hold");
+}
+
 Dims leading(const Dims& dims, int last) {
   return Dims(std::span(dims.begin(), dims.begin() + std::max(dims.rank() - last, 0)));
 }
@@ -74,6 +84,7 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
 }
 
 int normal_axis(const char* operation, int axis, int rank) {
+  if (rank == 0) fail(operation, ": there is no axis ", axis, " in a tensor without axes");
   if (axis < -rank || axis >= rank) {
     fail(operation, ": there is no axis ", axis, " in a tensor of ", rank, " axes; need ", -rank, " <= axis < ", rank);
   }

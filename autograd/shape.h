@@ -50,6 +50,10 @@ using Strides = Dims;
 /// How many elements: the product of the sizes; 1 for the 0-d shape ().
 int64_t numel(const Shape& shape);
 
+/// Throws, naming `operation`, where a size is negative, or the strides or the bytes of so many numbers could not be
+/// counted.
+void check_size(const char* operation, const Shape& shape);
+
 /// All axes but the last few.
 Dims leading(const Dims& dims, int last);
 

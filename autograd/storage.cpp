@@ -26,9 +26,10 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Blocks of middle size are cut from chunks: each in huge pages of its own, they would waste much of their last one.
 constexpr std::size_t smallest_cut = huge_page / 8;
 constexpr std::size_t chunk_size = 8 * huge_page;
-bool is_cut(std::size_t size_class) { return size_class >= smallest_cut && size_class < chunk_size; }
+constexpr std::size_t largest_cut = chunk_size / 2;  // from there on, classes are whole huge pages
+bool is_cut(std::size_t size_class) { return size_class >= smallest_cut && size_class < largest_cut; }
 
-/// Rounds up to one of four steps between two powers of two: at most a fifth of a block is wasted.
+/// Rounds up to one of four steps between two powers of two: of more than 256 bytes, at most a fifth is wasted.
 std::size_t round_to_class(std::size_t bytes) {
   if (bytes <= cache_line) return cache_line;
   std::size_t step = std::max(cache_line, std::bit_ceil(bytes) / 8);
@@ -36,7 +37,7 @@ std::size_t round_to_class(std::size_t bytes) {
 }
 
 std::byte* take_from_system(std::size_t bytes) {
-  const bool large = bytes >= chunk_size;
+  const bool large = bytes >= largest_cut;
   const std::size_t alignment = large ? huge_page : cache_line;
   const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
   void* block = std::aligned_alloc(alignment, padded);

@@ -1,7 +1,6 @@
 #include "autograd/tape.h"
 
 #include <atomic>
-#include <optional>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -76,6 +75,8 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
   }
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
+  // An operation may give back its input, whose own entry must stay: the result becomes another handle.
+  if (result.impl().tape == serial_ || result.needs_grad()) result = detach(result);
   result.impl().tape = serial_;
   result.impl().entry = entries_.size();
   entries_.push_back(std::move(entry));
@@ -188,8 +189,16 @@ const Shape& Grads::shape_for(std::size_t input, const Tensor& gradient) const {
   return is_leaf ? source.tensor.shape() : tape_.entries_[source.index].shape;
 }
 
+const Tape::Source& Grads::source_of(std::size_t input) const {
+  if (input >= entry_.inputs.size()) {
+    fail("backward of ", entry_.operation, ": a gradient of input ", input, "; there are ", entry_.inputs.size(),
+         " inputs, counted from 0");
+  }
+  return entry_.inputs[input];
+}
+
 void Grads::add(std::size_t input, Tensor dx) {
-  const Tape::Source& source = entry_.inputs[input];
+  const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
   const Shape& shape = shape_for(input, dx);
   if (dx.shape() != shape) {
@@ -210,7 +219,7 @@ void Grads::add(std::size_t input, Tensor dx) {
 }
 
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
-  const Tape::Source& source = entry_.inputs[input];
+  const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
   const Shape& shape = shape_for(input, dy);
   if (shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {

@@ -123,6 +123,8 @@ class Grads {
  private:
   friend class Tape;
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
+  /// Throws where there is no such input.
+  const Tape::Source& source_of(std::size_t input) const;
   const Shape& shape_for(std::size_t input, const Tensor& gradient) const;
   static void accumulate(Tensor& sum, Tensor dx);
   static void accumulate_in(Tensor leaf, Tensor dx);

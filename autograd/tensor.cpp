@@ -1,7 +1,6 @@
 #include "autograd/tensor.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -11,12 +10,7 @@
 namespace reel {
 
 Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
-  int64_t room = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(double));
-  for (int64_t size : shape) {
-    if (size < 0) fail("Tensor: the shape ", shape, " has a negative size");
-    room /= std::max<int64_t>(size, 1);
-  }
-  if (room == 0) fail("Tensor: the shape ", shape, " has more elements than any memory can hold");
+  check_size("Tensor", shape);
   auto bytes = static_cast<std::size_t>(reel::numel(shape)) * size_in_bytes(dtype);
   impl_->storage = std::make_shared<Storage>(bytes);
   impl_->shape = shape;
@@ -25,6 +19,7 @@ Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
 }
 
 Tensor::Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset) : impl_(std::make_shared<Impl>()) {
+  check_size("Tensor", shape);
   impl_->storage = base.impl().storage;
   impl_->offset = base.impl().offset + offset;
   impl_->shape = shape;
@@ -67,7 +62,10 @@ void Tensor::set_grad(Tensor grad) {
   if (grad.defined() && grad.shape() != shape()) {
     fail("set_grad: the gradient is ", grad.shape(), ", the tensor is ", shape(), "; they must be equal");
   }
-  impl().grad = grad.defined() ? dense(grad) : grad;
+  if (grad.defined() && grad.dtype() != dtype()) {
+    fail("set_grad: the gradient is ", grad.dtype(), ", the tensor is ", dtype(), "; they must be equal");
+  }
+  impl().grad = grad.defined() ? clone(grad) : grad;  // its own: optimizers and clipping write into it
   impl().row_grad.reset();
 }
 

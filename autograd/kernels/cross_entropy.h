@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "autograd/kernels/reduce.h"
 #include "autograd/kernels/softmax.h"
 
 namespace reel::kernels {
@@ -21,7 +21,7 @@ void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targ
     const T* row = x + r * n;
     const T largest = detail::max_row(row, n);
     if (!counted[r] || largest == detail::minus_infinity<T>) {
-      losses[r] = counted[r] ? std::numeric_limits<T>::infinity() : T(0);
+      losses[r] = counted[r] ? -detail::sum_row(row, n) : T(0);  // of -inf alone inf, with NaN among them NaN
       sums[2 * r] = sums[2 * r + 1] = 0;
       return;
     }

@@ -2,7 +2,6 @@
 // Dropout: zeroes elements at random and scales up the others.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "autograd/kernels/parallel.h"

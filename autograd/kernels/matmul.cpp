@@ -1,6 +1,7 @@
 #include "autograd/kernels/matmul.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "autograd/kernels/pack.h"

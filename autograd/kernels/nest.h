@@ -5,7 +5,6 @@
 // steps evenly from one to the next, and axes of size 1 disappear. What is left is walked row by row; the kernels
 // only ever write the loop over a row.
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>

@@ -56,7 +56,10 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
 /// Room for `size` elements in a buffer that a thread keeps, and that grows when it has to.
 template <class T>
 T* room(std::vector<T>& buffer, int64_t size) {
-  if (std::ssize(buffer) < size) buffer.resize(static_cast<std::size_t>(size));
+  if (std::ssize(buffer) < size) {
+    buffer = {};  // what it held is not wanted: nothing to copy, and no memory for both
+    buffer.resize(static_cast<std::size_t>(size));
+  }
   return buffer.data();
 }
 

@@ -6,7 +6,6 @@
 // the rounding error grows much more slowly than the number of terms.
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "autograd/kernels/parallel.h"
@@ -57,6 +56,25 @@ Vec<T> sum_columns(const T* x, int64_t count, int64_t row, int64_t columns) {
   return total;
 }
 
+/// So many columns are searched at once, row by row, as they lie in memory.
+constexpr int64_t records = 256;
+
+template <class T>
+void argmax_columns(const T* x, int64_t count, int64_t stride, int64_t columns, std::int32_t* out) {
+  T largest[records];
+  std::copy_n(x, columns, largest);
+  std::fill_n(out, columns, 0);
+  for (int64_t c = 1; c < count; ++c) {
+    const T* row = x + c * stride;
+    for (int64_t i = 0; i < columns; ++i) {
+      if (row[i] > largest[i] || (row[i] != row[i] && largest[i] == largest[i])) {
+        largest[i] = row[i];
+        out[i] = static_cast<std::int32_t>(c);
+      }
+    }
+  }
+}
+
 }  // namespace detail
 
 template <class T>
@@ -96,14 +114,9 @@ void argmax(int64_t outer, int64_t count, int64_t inner, const T* x, std::int32_
   parallel_for(outer, std::max<int64_t>(1, 16384 / std::max(count * inner, int64_t{1})),
                [&](int64_t begin, int64_t end) {
                  for (int64_t o = begin; o < end; ++o) {
-                   for (int64_t i = 0; i < inner; ++i) {
-                     const T* first = x + o * count * inner + i;
-                     int64_t best = 0;
-                     for (int64_t c = 1; c < count; ++c) {
-                       const T value = first[c * inner], record = first[best * inner];
-                       if (value > record || (value != value && record == record)) best = c;
-                     }
-                     out[o * inner + i] = static_cast<std::int32_t>(best);
+                   for (int64_t i = 0; i < inner; i += detail::records) {
+                     const int64_t columns = std::min(detail::records, inner - i);
+                     detail::argmax_columns(x + o * count * inner + i, count, inner, columns, out + o * inner + i);
                    }
                  }
                });

@@ -5,7 +5,6 @@
 // have to be written and read.
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "autograd/kernels/parallel.h"

@@ -1,6 +1,8 @@
 #pragma once
 // What the elementwise operations share: broadcast the operands, make the result, run the loop.
 
+#include <utility>
+
 #include "autograd/error.h"
 #include "autograd/kernels/map.h"
 #include "autograd/tensor.h"

@@ -78,13 +78,15 @@ std::vector<Tensor> split(const Tensor& x, int64_t length, int some_axis) {
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t start, int64_t step) {
   const int axis = normal_axis("slice_scatter", some_axis, shape.rank());
   const int64_t length = y.rank() == shape.rank() ? y.size(axis) : 0;
-  const int64_t end = length == 0 ? start : start + (length - 1) * step + 1;
+  const int64_t last = length == 0 ? 0 : length - 1;  // steps from the first to the last
   Shape whole = y.shape();
   if (y.rank() == shape.rank()) whole[axis] = shape[axis];
-  if (whole != shape || step < 1 || start < 0 || end > shape[axis]) {
+  if (whole != shape || step < 1 || start < 0 || start > shape[axis] - (length > 0 ? 1 : 0) ||
+      (last > 0 && step > (shape[axis] - 1 - start) / last)) {
     fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start,
          " in steps of ", step);
   }
+  const int64_t end = length == 0 ? start : start + last * step + 1;
   Tensor x = zeros(shape, y.dtype());
   copy(y, part_of(x, axis, start, length, step));
   return record("slice_scatter", {y}, x, [axis, start, end, step](const Tensor& dx, Grads& grads) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -109,10 +108,12 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
   auto backward = [logits, t, smoothing, sums, rows, classes](const Tensor& dloss, Grads& grads) {
     const DType dtype = logits.dtype();
     if (Tape::recording()) {
-      const Tensor counted = where(t.counted, scalar(1, dtype), scalar(0, dtype)).unsqueeze(-1);
+      Shape rows_of_one = t.counted.shape();
+      rows_of_one.append(1);
       const Tensor q = scatter(expand(scalar(1 - smoothing, dtype), t.picked.shape()), -1, t.picked, classes) +
                        smoothing / static_cast<double>(classes);
-      return grads.add(0, (softmax(logits, -1) - q) * counted * t.share() * dloss);
+      const Tensor counted = where(t.counted.view(rows_of_one), softmax(logits, -1) - q, scalar(0, dtype));
+      return grads.add(0, counted * t.share() * dloss);
     }
     // With many classes there is hardly anything larger than logits: their gradient takes their place.
     const bool in_place = grads.may_overwrite(logits);

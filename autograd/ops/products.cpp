@@ -14,11 +14,12 @@ kernels::Matrix<const T> matrix(const Tensor& x) {
   return {x.data<T>(), x.stride(-2), x.stride(-1)};
 }
 
-void check_inner(const char* operation, const Tensor& a, const Tensor& b, int axis_of_b) {
+void check_inner(const char* operation, const char* a_name, const Tensor& a, const char* b_name, const Tensor& b,
+                 int axis_of_b) {
   check_same_dtype(operation, a, b);
   if (a.size(-1) != b.size(axis_of_b)) {
-    fail(operation, ": inner dimensions differ: a is ", a.shape(), ", b is ", b.shape(), "; need a.size(-1) == b.size(",
-         axis_of_b, ")");
+    fail(operation, ": inner dimensions differ: ", a_name, " is ", a.shape(), ", ", b_name, " is ", b.shape(),
+         "; need ", a_name, ".size(-1) == ", b_name, ".size(", axis_of_b, ")");
   }
 }
 
@@ -39,7 +40,7 @@ Tensor multiply_into(const Tensor& c, const Tensor& a, const Tensor& b) {
 
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
 Tensor multiply(const Tensor& a, const Tensor& b) {
-  const Shape batch = broadcast("matmul", leading(a.shape(), 2), leading(b.shape(), 2));
+  const Shape batch = broadcast("matmul: leading axes", leading(a.shape(), 2), leading(b.shape(), 2));
   const int64_t M = a.size(-2), K = a.size(-1), N = b.size(-1);
   Shape shape = batch;
   shape.append(M);
@@ -74,7 +75,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0) {
     fail("matmul: a is ", a.shape(), ", b is ", b.shape(), "; need at least one axis each");
   }
-  check_inner("matmul", a, b, b.rank() == 1 ? -1 : -2);
+  check_inner("matmul", "a", a, "b", b, b.rank() == 1 ? -1 : -2);
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
   if (b.rank() == 2 && a.rank() > 2) {  // one matrix for a whole batch: one large product, and one gradient
@@ -88,7 +89,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows la
   if (x.rank() == 0 || weight.rank() != 2) {
     fail("linear: x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
   }
-  check_inner("linear", x, weight, -1);
+  check_inner("linear", "x", x, "weight", weight, -1);
   const int64_t in = weight.size(1), out = weight.size(0);
   if (bias.defined()) check_bias("linear", bias, weight);
 

@@ -37,7 +37,7 @@ Shape without(Shape shape, const std::vector<int>& axes) {
 
 /// The sum over sorted axes, kept as size 1: one run of neighbouring axes after another, from the last.
 Tensor sum_kept(Tensor x, const std::vector<int>& axes) {
-  x = dense(x);
+  x = axes.empty() ? clone(x) : dense(x);  // a result has memory of its own
   for (std::size_t end = axes.size(); end > 0;) {
     std::size_t begin = end - 1;
     while (begin > 0 && axes[begin - 1] == axes[begin] - 1) --begin;
@@ -79,13 +79,13 @@ Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 
 Tensor mean(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
   const std::vector<int> axes = normal_axes("mean", some_axes, x.rank());
-  return sum(x, axes, keep) * (1 / count_over(x, axes));
+  return sum(x, axes, keep) / count_over(x, axes);
 }
 
 Tensor var(const Tensor& x, const std::vector<int>& some_axes, int correction, KeepDim keep) {
   const std::vector<int> axes = normal_axes("var", some_axes, x.rank());
   Tensor deviation = x - mean(x, axes, KeepDim::yes);
-  return sum(deviation * deviation, axes, keep) * (1 / std::max(0.0, count_over(x, axes) - correction));
+  return sum(deviation * deviation, axes, keep) / std::max(0.0, count_over(x, axes) - correction);
 }
 
 Max max(const Tensor& x, int axis) {

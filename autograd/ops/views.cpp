@@ -24,6 +24,7 @@ Shape complete(const char* operation, Shape shape, const Shape& from) {
   }
   if (unknown >= 0 && known == 0) fail(operation, ": ", shape, " leaves -1 open, as another size is 0; give it");
   if (unknown >= 0) shape[unknown] = count / known;
+  check_size(operation, shape);
   if (numel(shape) != count) {
     fail(operation, ": ", from, " holds ", count, " elements, ", shape, " does not");
   }
@@ -113,6 +114,7 @@ Tensor slice(const Tensor& x, int some_axis, int64_t start, int64_t end, int64_t
   const int axis = normal_axis("slice", some_axis, x.rank());
   const int64_t size = x.size(axis);
   if (step < 1) fail("slice: step is ", step, "; need at least 1");
+  step = std::min(step, std::max<int64_t>(size, 1));  // larger ones show no more
   start = std::clamp<int64_t>(start < 0 ? start + size : start, 0, size);
   end = std::clamp<int64_t>(end < 0 ? end + size : end, start, size);
 

@@ -141,6 +141,14 @@ TEST_CASE("an input used twice gets both gradients") {
   CHECK(gradient_of([](const Tensor& v) { return maximum(v, v); }, x) == Values{1, 1});
 }
 
+TEST_CASE("add_in_place reads what x held, even through another view of it") {
+  Tensor x = f64({2, 2}, {1, 2, 3, 4});
+  add_in_place(x, x.transpose(0, 1));
+  CHECK(x.to_vector() == Values{2, 5, 5, 8});
+  add_in_place(x, x);
+  CHECK(x.to_vector() == Values{4, 10, 10, 16});
+}
+
 TEST_CASE("add_in_place writes into x and broadcasts y") {
   Tensor x = f64({2, 2}, {1, 2, 3, 4});
   const Tensor same = x;

@@ -47,6 +47,18 @@ TEST_CASE("NaN never passes") {
   CHECK_FALSE(gradcheck(outside, {f64({2}, {1, -1})}));
 }
 
+TEST_CASE("values that differ are shown with the digits in which they do") {
+  const auto nearly = [](const std::vector<Tensor>& in) {
+    return record("square", {in[0]}, detach(in[0] * in[0]),
+                  [x = in[0]](const Tensor& dy, Grads& grads) { grads.add(0, dy * x * 2.00001); });
+  };
+  const std::string problem = gradcheck(nearly, {f64({1}, {1.5})}).problem;
+  const auto from = problem.find("says "), to = problem.find("say ");
+  REQUIRE(from != std::string::npos);
+  REQUIRE(to != std::string::npos);
+  CHECK(problem.substr(from + 5, problem.find(',', from) - from - 5) != problem.substr(to + 4));
+}
+
 TEST_CASE("a gradient that goes missing is reported") {
   const auto f = [](const Xs& x) { return detach(x[0]) * x[1]; };
   CHECK_THAT(gradcheck(f, {f64({1}, {2}), f64({1}, {3})}).problem,

@@ -53,6 +53,14 @@ TEST_CASE("rows of equal numbers become the bias") {
   CHECK(y.to_vector() == Values(6, 0.5));
 }
 
+TEST_CASE("rows of equal numbers are exactly zero at every length") {
+  for (const double value : {1.0, 3.0, 100.0, 1000.0}) {
+    for (int64_t n = 2; n < 130; ++n) {
+      CHECK(layer_norm(full({1, n}, value), {}, {}).to_vector() == Values(static_cast<std::size_t>(n), 0));
+    }
+  }
+}
+
 TEST_CASE("numbers far from zero keep their digits") {
   const Tensor x = f64({1, 4}, {1, 2, 3, 4}) + 1e6;
   Tensor narrow({1, 4}, DType::f32);

@@ -110,6 +110,25 @@ TEST_CASE("label smoothing spreads a share of the target evenly") {
   CHECK(loss_of(logits, targets, {.label_smoothing = 1}) == Approx(-all / 2));
 }
 
+TEST_CASE("cross_entropy of NaN is NaN, of nothing but -inf inf") {
+  const Ids target({0});
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    CHECK(std::isnan(cross_entropy(full({1, 21}, not_a_number, dtype), target).item()));
+    CHECK(std::isnan(cross_entropy(tensor({1, 3}, {-infinity, not_a_number, -infinity}, dtype), target).item()));
+    CHECK(std::isnan(cross_entropy(tensor({1, 3}, {1, not_a_number, 2}, dtype), target).item()));
+    CHECK(cross_entropy(full({1, 21}, -infinity, dtype), target).item() == infinity);
+  }
+}
+
+TEST_CASE("cross_entropy: what an ignored row holds reaches no derivative") {
+  const Tensor x = f64({2, 3}, {1, 2, 3, infinity, 0, not_a_number}).requires_grad();
+  Tape tape;
+  const Tensor loss = cross_entropy(x, Ids({2, -100}), {.ignore_index = -100});
+  const Tensor first = tape.gradients(loss, {x}, CreateGraph::yes)[0];
+  CHECK(all_finite(first));
+  CHECK(all_finite(tape.gradients(sum(first.select(0, 0) * first.select(0, 0)), {x})[0].select(0, 0)));
+}
+
 TEST_CASE("cross_entropy is nll_loss of log_softmax") {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const int64_t classes : {1, 2, 7, 8, 9, 16, 17, 100}) {

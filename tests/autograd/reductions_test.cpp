@@ -36,6 +36,20 @@ TEST_CASE("means and variances") {
   CHECK(var(x + 1e8, {1}, 0).to_vector()[0] == Approx(3.5));
 }
 
+TEST_CASE("the mean of equal numbers is that number, to the last bit") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (int64_t n = 1; n < 200; ++n) CHECK(mean(ones({n}, dtype)).item() == 1);
+  }
+}
+
+TEST_CASE("a sum over no axes has memory of its own") {
+  for (const Tensor& x : {scalar(3), ones({2})}) {
+    const Tensor y = sum(x, {});
+    CHECK_FALSE(y.shares_storage(x));
+    CHECK(y.to_vector() == x.to_vector());
+  }
+}
+
 TEST_CASE("sums and means of nothing") {
   const Tensor none = zeros({2, 0, 3}, DType::f64);
   CHECK(sum(none).item() == 0);
@@ -96,6 +110,13 @@ TEST_CASE("max and where it is") {
   CHECK(to_vector(argmax(x.transpose(0, 1), 0)) == Integers{1, 0});
   CHECK(max(f64({3}, {1, 5, 2}), -1).values.item() == 5);
   CHECK(max(zeros({0, 3}), 1).values.shape() == Shape{0});
+}
+
+TEST_CASE("max along the first of two axes, of more columns than are searched at once") {
+  const Tensor x = away_from_zero({5, 600}, 3);
+  const Ids found = argmax(x, 0), expected = argmax(contiguous(x.transpose(0, 1)), 1);
+  CHECK(std::ranges::equal(found.values(), expected.values()));
+  CHECK(max(x, 0).values.to_vector() == max(x.transpose(0, 1), 1).values.to_vector());
 }
 
 TEST_CASE("the first of equal ones gets the gradient of max") {

@@ -79,6 +79,15 @@ TEST_CASE("blocks of middle size share what the system gives") {
   CHECK(memory_stats().reserved <= before.reserved + (32u << 20));
 }
 
+TEST_CASE("large blocks of any size reserve no more than they take") {
+  const std::size_t mib = std::size_t{1} << 20;
+  for (const std::size_t size : {8 * mib, 10 * mib, 12 * mib, 14 * mib, 20 * mib}) {
+    const std::size_t before = memory_stats().reserved;
+    const Storage first(size), second(size), third(size), fourth(size);
+    CHECK(memory_stats().reserved - before <= 4 * size);  // less where free blocks served
+  }
+}
+
 TEST_CASE("the peak can be started anew") {
   { Storage large(20'000'000); }
   reset_peak_memory();

@@ -279,6 +279,32 @@ TEST_CASE("a derivative sees which gradients are wanted") {
   CHECK_FALSE(constant.grad().defined());
 }
 
+TEST_CASE("an operation may give back its input: only what passes through it changes") {
+  const Tensor x = leaf({2}, {1, 2});
+  auto reversed = [](const Tensor& y) {
+    return record("reverse", {y}, y, [](const Tensor& dy, Grads& grads) { grads.add(0, -dy); });
+  };
+  {
+    Tape tape;
+    const Tensor y = x * 2;
+    tape.backward(sum(reversed(y) * 3 + y));
+    CHECK(x.grad().to_vector() == Values{-4, -4});
+  }
+  Tape tape;
+  Tensor same = x;
+  tape.backward(sum(reversed(same)));
+  CHECK(x.grad().to_vector() == Values{-5, -5});
+  CHECK_NOTHROW(same.requires_grad());  // still a leaf
+}
+
+TEST_CASE("a gradient of an input that is not there is refused") {
+  const Tensor x = leaf({2}, {1, 2});
+  Tape tape;
+  const Tensor y = record("asks", {x}, clone(x), [](const Tensor& dy, Grads& grads) { grads.add(1, dy); });
+  CHECK_THROWS_WITH(tape.backward(sum(y)),
+                    "backward of asks: a gradient of input 1; there are 1 inputs, counted from 0");
+}
+
 TEST_CASE("a derivative of the wrong shape or type is refused") {
   const Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto loss_with = [&](const Tensor& wrong) {

@@ -113,6 +113,26 @@ TEST_CASE("a gradient has the tensor's shape") {
   CHECK_FALSE(x.grad().defined());
 }
 
+TEST_CASE("a gradient that is set is of the tensor's type, and its own") {
+  Tensor x = ones({2}), gradient = ones({2});
+  CHECK_THROWS_WITH(x.set_grad(ones({2}, DType::f64)),
+                    "set_grad: the gradient is f64, the tensor is f32; they must be equal");
+  x.set_grad(gradient);
+  gradient.data<float>()[0] = 7;
+  CHECK(x.grad().to_vector() == Values{1, 1});
+}
+
+TEST_CASE("shapes of more elements than can be counted are refused") {
+  const int64_t many = int64_t{1} << 32;
+  const std::string why = "has more elements than any memory can hold";
+  CHECK_THROWS_WITH(ones({1}).expand({many, many}), ContainsSubstring(why));
+  CHECK_THROWS_WITH(zeros({0}).view({many, 0, many}), ContainsSubstring(why));
+  CHECK_THROWS_WITH(Ids::zeros({many, many}), ContainsSubstring(why));
+  CHECK_THROWS_WITH(Ids::zeros({-1}), "Ids::zeros: the shape (-1,) has a negative size");
+  CHECK_THROWS_WITH(Ids::arange(-1), ContainsSubstring("has a negative size"));
+  CHECK_THROWS_WITH(Ids({-2, -3}, {1, 2, 3, 4, 5, 6}), ContainsSubstring("has a negative size"));
+}
+
 TEST_CASE("methods are the functions of the same name") {
   const Tensor x = f64({1, 2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(same_bits(x.view({6}), view(x, {6})));

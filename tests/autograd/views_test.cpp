@@ -120,6 +120,18 @@ TEST_CASE("slices clamp their ends") {
   CHECK_THROWS_WITH(slice(x, 1, 0, 5), ContainsSubstring("slice: there is no axis 1"));
 }
 
+TEST_CASE("steps and diagonals beyond all axes") {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK(f64({5}, {1, 2, 3, 4, 5}).slice(0, 1, 5, most).to_vector() == Values{2});
+  CHECK(slice_scatter(f64({1}, {7}), {3}, 0, 2, most).to_vector() == Values{0, 0, 7});
+  CHECK_THROWS_AS(slice_scatter(ones({2}), {5}, 0, 4, most), Error);
+  CHECK_THROWS_AS(slice_scatter(ones({1}), {5}, 0, 5, 1), Error);
+  CHECK(slice_scatter(ones({2}), {5}, 0, 1, 3).to_vector() == Values{0, 1, 0, 0, 1});
+  CHECK(slice_scatter(ones({0}), {2}, 0, 2, 1).to_vector() == Values{0, 0});
+  CHECK(tril(ones({2, 2}), most).to_vector() == Values{1, 1, 1, 1});
+  CHECK(tril(ones({2, 2}), -most).to_vector() == Values{0, 0, 0, 0});
+}
+
 TEST_CASE("select takes one index and drops the axis") {
   const Tensor x = counting({2, 3});
   CHECK(select(x, 0, 1).to_vector() == Values{3, 4, 5});
