@@ -1,16 +1,20 @@
 #include "nn/conv_model.h"
 
+#include <algorithm>
+
 namespace reel::nn {
 
 ConvModel::Block::Block(int64_t width, int64_t kernel, int64_t dilation, double dropout, DType dtype)
-    : conv(child("conv", Conv1d(width, width, kernel, {.padding = (kernel - 1) * dilation, .dilation = dilation},
-                                Bias::yes, dtype))),
+    : conv(child("conv", Conv1d(width, width, kernel, {.dilation = dilation}, Bias::yes, dtype))),
       norm(child("norm", LayerNorm(width, 1e-5, dtype))),
-      drop(child("drop", Dropout(dropout))) {}
+      drop(child("drop", Dropout(dropout))),
+      reach_((kernel - 1) * dilation) {}
 
 Tensor ConvModel::Block::operator()(const Tensor& x) const {
-  // The convolution pads both ends; without what it computes past the end it is causal.
-  const Tensor past = conv(x.transpose(1, 2)).slice(2, 0, x.size(1)).transpose(1, 2);  // (B, T, D)
+  if (x.size(1) == 0) return x;  // no time to slide along
+  // Padded on the left alone, it is causal.
+  const Tensor padded = slice_scatter(x.transpose(1, 2), {x.size(0), x.size(2), reach_ + x.size(1)}, 2, reach_);
+  const Tensor past = conv(padded).transpose(1, 2);  // (B, T, D)
   return norm(drop(relu(past)) + x);
 }
 
@@ -19,7 +23,7 @@ ConvModel::ConvModel(const Config& c)
       blocks(children("blocks", c.depth,
                       [&, dilation = int64_t{1}]() mutable {
                         Block block(c.embedding, c.kernel, dilation, c.dropout, c.dtype);
-                        dilation *= 2;
+                        dilation = std::min(2 * dilation, c.context);  // beyond it are zeros, however far
                         return block;
                       })),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))),

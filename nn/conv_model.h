@@ -38,6 +38,9 @@ class ConvModel : public LanguageModel {
     Conv1d conv;
     LayerNorm norm;
     Dropout drop;
+
+   private:
+    int64_t reach_;  // how many tokens before the newest it looks back on
   };
 
   Embedding token_embedding;
