@@ -25,10 +25,14 @@ void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
   copy(fresh, room.slice(2, length, need));
 }
 
+void check_no_tape() {
+  if (Tape::recording()) fail("KeyValueCache: a tape is recording; gradients need the model run over the whole text");
+}
+
 }  // namespace
 
 KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
-  if (Tape::recording()) fail("KeyValueCache: a tape is recording; gradients need the model run over the whole text");
+  check_no_tape();
   if (length_ > 0 && (fresh.keys.size(0) != room_.keys.size(0) || fresh.keys.size(1) != room_.keys.size(1))) {
     fail("KeyValueCache: keys ", fresh.keys.shape(), " do not go on from ", filled(room_.keys, length_).shape(),
          "; need as many texts and heads");
@@ -40,6 +44,7 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
 }
 
 void KeyValueCache::keep(const Ids& rows) {
+  check_no_tape();
   if (length_ > 0) room_ = {pick_rows(room_.keys, rows), pick_rows(room_.values, rows)};
 }
 

@@ -29,7 +29,7 @@ class KeyValueCache {
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
   /// No gradient would flow back through them: throws if a tape is recording.
   KeysAndValues append(const KeysAndValues& fresh);
-  /// Text i of the batch goes on from what was text rows[i].
+  /// Text i of the batch goes on from what was text rows[i]. Throws if a tape is recording.
   void keep(const Ids& rows);
 
  private:

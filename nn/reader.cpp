@@ -1,5 +1,7 @@
 #include "nn/reader.h"
 
+#include <utility>
+
 #include "autograd/error.h"
 
 namespace reel::nn {
@@ -10,14 +12,17 @@ Reader::Reader(int64_t context) : context_(context) {
 
 Tensor Reader::read(std::span<const std::int32_t> tokens) {
   if (tokens.empty()) fail("Reader: there is nothing to read; need at least one token");
-  std::size_t known = window_.size();
-  window_.insert(window_.end(), tokens.begin(), tokens.end());
-  const int64_t excess = std::ssize(window_) - context_, half = (context_ + 1) / 2;
+  std::vector<std::int32_t> window = window_;
+  std::size_t known = window.size();
+  window.insert(window.end(), tokens.begin(), tokens.end());
+  const int64_t excess = std::ssize(window) - context_, half = (context_ + 1) / 2;
   if (excess > 0) {
-    window_.erase(window_.begin(), window_.begin() + (excess + half - 1) / half * half);
+    window.erase(window.begin(), window.begin() + (excess + half - 1) / half * half);
     known = 0;
   }
-  return next(window_, known);
+  const Tensor result = next(window, known);
+  window_ = std::move(window);  // only now: what is refused has not been read
+  return result;
 }
 
 }  // namespace reel::nn

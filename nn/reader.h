@@ -19,14 +19,15 @@ class Reader {
   virtual ~Reader() = default;
   Reader(const Reader&) = delete;
 
-  /// Reads on, at least one token. -> (V): the log-probability of each token to come next.
+  /// Reads on, at least one token. -> (V): the log-probability of each token to come next. If it throws, it has read
+  /// nothing.
   Tensor read(std::span<const std::int32_t> tokens);
 
  protected:
   /// Throws unless context > 0.
   explicit Reader(int64_t context);
-  /// What comes next after all tokens of the window -> (V). The window is that of the last call and further tokens,
-  /// from `known` on; if it has moved since then, `known` is 0.
+  /// What comes next after all tokens of the window -> (V). The window is that of the last call that did not throw, and
+  /// further tokens, from `known` on; if it has moved since then, `known` is 0.
   virtual Tensor next(std::span<const std::int32_t> window, std::size_t known) = 0;
 
  private:

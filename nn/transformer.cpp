@@ -60,13 +60,15 @@ class CachingTranslation : public Translation {
   }
 
   Tensor extend(const Ids& rows, const Ids& tokens) override {
-    keep(rows);
+    // What can be refused comes first, while nothing has changed.
     const int64_t B = tokens.numel(), length = target_.size(1);
-    target_ = append_column(target_, tokens);
-    model_.decoder.frame.check_length(target_);
+    const Ids target = append_column(pick_rows(target_, rows), tokens);
+    model_.decoder.frame.check_length(target);
+    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
+    keep(rows);
+    target_ = target;
     const Mask source_mask = Mask::padding(source_, model_.padding());
     const Mask target_mask = Mask::padding(target_, model_.padding()) & Mask::causal();
-    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
     for (std::size_t i = 0; i < past_.size(); ++i) {
       const Transformer::DecoderLayer& layer = model_.decoder.layer_stack[i];
       x = layer.slf_attn(x, past_[i], target_mask, KeepMaps::no).output;
@@ -78,7 +80,6 @@ class CachingTranslation : public Translation {
 
  private:
   void keep(const Ids& rows) {
-    target_ = pick_rows(target_, rows);
     for (KeyValueCache& past : past_) past.keep(rows);
     if (source_.size(0) == 1) return;  // one source for all rows: nothing of it needs to be repeated
     source_ = pick_rows(source_, rows);

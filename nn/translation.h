@@ -14,7 +14,7 @@ class Translation {
   virtual ~Translation() = default;
 
   /// From now on row i is what was row rows[i] (at first there is one for each source, without a token), and tokens[i]
-  /// after it. -> (rows, V): logits of the token to come next.
+  /// after it. -> (rows, V): logits of the token to come next. If it throws, nothing has changed.
   virtual Tensor extend(const Ids& rows, const Ids& tokens) = 0;
 };
 

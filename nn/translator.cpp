@@ -12,10 +12,13 @@ class WholeTranslation : public Translation {
       : model_(model), source_(source), memory_(model.encode(source)), target_(Ids::zeros({source.size(0), 0})) {}
 
   Tensor extend(const Ids& rows, const Ids& tokens) override {
-    source_ = pick_rows(source_, rows);
-    memory_ = pick_rows(memory_, rows);
-    target_ = append_column(pick_rows(target_, rows), tokens);
-    return model_.decode(memory_, source_, target_).select(1, -1);
+    const Ids source = pick_rows(source_, rows), target = append_column(pick_rows(target_, rows), tokens);
+    const Tensor memory = pick_rows(memory_, rows);
+    const Tensor logits = model_.decode(memory, source, target).select(1, -1);
+    source_ = source;
+    memory_ = memory;
+    target_ = target;
+    return logits;
   }
 
  private:

@@ -84,6 +84,20 @@ TEST_CASE("gtransformer: keeps nothing beyond its context, or for a tape") {
   CHECK(past.length == 3);
 }
 
+TEST_CASE("gtransformer: a reader goes on from before a tape that was in its way") {
+  manual_seed(48);
+  const GTransformer model({.vocabulary = 7, .context = 6, .embedding = 8, .heads = 2, .depth = 2});
+  const Ids text = random_ids({15}, 7, 6);
+  const std::unique_ptr<Reader> reader = model.reader(), undisturbed = model.reader();
+  for (const std::int32_t& token : text.values()) {
+    {
+      Tape tape;
+      CHECK_THROWS_WITH(reader->read({&token, 1}), ContainsSubstring("a tape is recording"));
+    }
+    CHECK(close(reader->read({&token, 1}), undisturbed->read({&token, 1}), 1e-5));
+  }
+}
+
 TEST_CASE("gtransformer: gradients of every parameter") {
   manual_seed(22);
   const GTransformer model(

@@ -106,6 +106,21 @@ TEST_CASE("language models: a reader says what the model says of its window, at 
   }
 }
 
+TEST_CASE("language models: a reader goes on from before what it has refused") {
+  manual_seed(38);
+  const Ids text = random_ids({20}, 7, 9);
+  const std::vector<std::int32_t> unknown{7}, longer{1, 2, 3, 4, 7};  // the longer moves the window on
+  for (const auto& [name, model] : all_models({7, 6, 8})) {
+    INFO(name);
+    const std::unique_ptr<Reader> reader = model->reader(), undisturbed = model->reader();
+    for (const std::int32_t& token : text.values()) {
+      CHECK_THROWS_AS(reader->read(unknown), Error);
+      CHECK_THROWS_AS(reader->read(longer), Error);
+      CHECK(close(reader->read({&token, 1}), undisturbed->read({&token, 1}), 1e-5));
+    }
+  }
+}
+
 TEST_CASE("language models: reading on and on takes no more memory") {
   manual_seed(37);
   const Ids text = random_ids({64}, 7, 8);

@@ -150,6 +150,21 @@ TEST_CASE("transformer: a tied projection is the target's embedding under a seco
   CHECK(tied.parameter_count() + 6 * 4 == free.parameter_count());
 }
 
+TEST_CASE("transformer: a translation goes on from before what was in its way") {
+  manual_seed(133);
+  const Transformer model(small());
+  const Ids source({2, 3}, {1, 2, 3, 4, 5, pad}), swapped({2}, {1, 0}), tokens({2}, {3, 4});
+  const std::unique_ptr<Translation> translation = model.start(source), undisturbed = model.start(source);
+  for (int t = 0; t < 5; ++t) {
+    {
+      Tape tape;
+      CHECK_THROWS_WITH(translation->extend(swapped, tokens), ContainsSubstring("a tape is recording"));
+    }
+    CHECK(same_bits(translation->extend(swapped, tokens), undisturbed->extend(swapped, tokens)));
+  }
+  CHECK_THROWS_WITH(translation->extend(swapped, tokens), ContainsSubstring("longer than the model's 5"));
+}
+
 TEST_CASE("transformer: gradients of every parameter") {
   manual_seed(122);
   const Ids source({2, 3}, {1, 2, 3, 4, 5, pad}), target({2, 3}, {1, 2, pad, 3, 4, 5});

@@ -185,6 +185,25 @@ TEST_CASE("translators: token by token they say what they say of all, whichever 
   }
 }
 
+TEST_CASE("translators: a translation goes on from before what it has refused") {
+  manual_seed(132);
+  const Ids source({2, 3}, {1, 2, 3, 4, 5, pad}), swapped({2}, {1, 0});
+  for (const auto& [name, model] : all_models({9, 8})) {
+    for (bool whole : {false, true}) {
+      CAPTURE(name, whole);
+      auto start = [&, &f = *model] { return whole ? f.Translator::start(source) : f.start(source); };
+      const std::unique_ptr<Translation> translation = start(), undisturbed = start();
+      for (std::uint64_t t = 0; t < 4; ++t) {
+        const Ids tokens = random_ids({2}, 9, 20 + t);
+        CHECK_THROWS_AS(translation->extend(swapped, Ids({2}, {1, 9})), Error);  // no such word
+        CHECK_THROWS_AS(translation->extend(Ids({2}, {0, 2}), tokens), Error);   // no such row
+        CHECK_THROWS_AS(translation->extend(swapped, Ids({1}, {1})), Error);     // one word for two rows
+        CHECK(same_bits(translation->extend(swapped, tokens), undisturbed->extend(swapped, tokens)));
+      }
+    }
+  }
+}
+
 TEST_CASE("translators: what a pad token holds changes no bit at real positions") {
   manual_seed(113);
   const Ids source({2, 3}, {1, 2, pad, 4, 5, 6}), target({2, 3}, {6, 7, pad, 8, 1, 2});
