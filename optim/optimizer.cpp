@@ -1,5 +1,6 @@
 #include "optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/creation.h"
@@ -15,9 +16,16 @@ void check_share(const char* name, double value) {
   if (!(value >= 0 && value < 1)) fail("optimizer: ", name, " is ", value, "; need 0 <= ", name, " < 1");
 }
 
+void check_not_negative(const char* name, double value) {
+  if (!(value >= 0 && std::isfinite(value))) {
+    fail("optimizer: the ", name, " is ", value, "; need a finite one that is not negative");
+  }
+}
+
 void check_options(const AdamOptions& options) {
   check_share("beta1", options.beta1);
   check_share("beta2", options.beta2);
+  check_not_negative("epsilon", options.epsilon);
 }
 
 /// What happens to rows of a table that have no gradient.
@@ -51,9 +59,14 @@ std::vector<ParameterGroup> decay_matrices_only(const std::vector<Tensor>& param
 
 Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, double learn_rate,
                      std::vector<std::string> moment_names)
-    : learn_rate_(learn_rate), moment_names_(std::move(moment_names)) {
+    : moment_names_(std::move(moment_names)) {
+  set_learn_rate(learn_rate);
   for (const auto& [parameters, weight_decay] : groups) {
+    check_not_negative("weight decay", weight_decay);
     for (const Tensor& parameter : parameters) {
+      if (std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.parameter.same(parameter); })) {
+        fail("optimizer: a parameter of the shape ", parameter.shape(), " is given twice; it would move twice a step");
+      }
       if (!parameter.is_contiguous())
         fail("optimizer: a parameter of the shape ", parameter.shape(), " is not contiguous");
       Slot slot{parameter, weight_decay, {}, zeros({}, DType::f64)};
@@ -69,6 +82,11 @@ void Optimizer::step() {
   for (Slot& slot : slots_) {
     if (slot.parameter.has_grad()) update(slot, ++*slot.steps.data<double>());
   }
+}
+
+void Optimizer::set_learn_rate(double rate) {
+  check_not_negative("learning rate", rate);
+  learn_rate_ = rate;
 }
 
 void Optimizer::zero_grad() {

@@ -8,6 +8,9 @@
 //     optimizer.step();
 //     optimizer.zero_grad();
 //
+// An optimizer's constructor throws if a parameter is given twice or is not contiguous, and unless rates, decays and
+// epsilon are finite and not negative, momentum and betas from 0 to below 1.
+//
 // A parameter without a gradient is left alone. The updates are PyTorch's, number for number. They are the same, bit
 // for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h).
 
@@ -37,7 +40,8 @@ class Optimizer {
   void zero_grad();
 
   double learn_rate() const { return learn_rate_; }
-  void set_learn_rate(double rate) { learn_rate_ = rate; }
+  /// Throws unless it is finite and not negative.
+  void set_learn_rate(double rate);
 
   /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups.
   NamedTensors state() const;
@@ -58,7 +62,7 @@ class Optimizer {
   virtual void update(Slot& slot, double steps) = 0;
 
  private:
-  double learn_rate_;
+  double learn_rate_ = 0;
   std::vector<std::string> moment_names_;
   std::vector<Slot> slots_;
 };

@@ -405,4 +405,28 @@ TEST_CASE("optimizer: refuses options and parameters that make no sense") {
   CHECK_THROWS_WITH(Adam({{{x}}}, {.beta1 = -0.1}), ContainsSubstring("beta1 is -0.1"));
   CHECK_THROWS_WITH(AdamW({{{x}}}, {.beta2 = 1}), ContainsSubstring("beta2 is 1"));
   CHECK_THROWS_WITH(Adam({{{x.transpose(0, 1)}}}), ContainsSubstring("not contiguous"));
+  CHECK_THROWS_WITH(Adam({{{x}}}, {.epsilon = -1e-8}), ContainsSubstring("epsilon is -1e-08"));
+  CHECK_THROWS_WITH(Adam({{{x}}}, {.epsilon = std::nan("")}), ContainsSubstring("epsilon is nan"));
+  const std::vector<std::pair<double, const char*>> bad{
+      {-1, "is -1; "}, {std::nan(""), "is nan; "}, {infinity, "is inf; "}, {-infinity, "is -inf; "}};
+  for (const auto& [value, said] : bad) {
+    CHECK_THROWS_WITH(SGD({{{x}}}, {.learn_rate = value}), ContainsSubstring(text("learning rate ", said)));
+    CHECK_THROWS_WITH(AdamW({{{x}}}, {.learn_rate = value}), ContainsSubstring(text("learning rate ", said)));
+    CHECK_THROWS_WITH(SGD({{{x}, value}}, {}), ContainsSubstring(text("weight decay ", said)));
+    CHECK_THROWS_WITH(Adam({{{}, 0}, {{x}, value}}), ContainsSubstring(text("weight decay ", said)));
+    SGD sgd({{{x}}}, {.learn_rate = 0.5});
+    CHECK_THROWS_WITH(sgd.set_learn_rate(value), ContainsSubstring(text("learning rate ", said)));
+    CHECK(sgd.learn_rate() == 0.5);
+  }
+  CHECK_NOTHROW(Adam({{{x}, 0}}, {.learn_rate = 0, .epsilon = 0}));
+}
+
+TEST_CASE("optimizer: a parameter that is given twice is refused, equal ones are not") {
+  const Tensor x = zeros({2, 3}), y = zeros({2, 3});
+  for (const auto& [name, make] : kinds) {
+    INFO(name);
+    CHECK_THROWS_WITH(make({{{x, y, x}}}), ContainsSubstring("(2, 3) is given twice"));
+    CHECK_THROWS_WITH(make({{{x}, 0.1}, {{y, x}, 0}}), ContainsSubstring("(2, 3) is given twice"));
+    CHECK_NOTHROW(make({{{x}, 0.1}, {{y}, 0}}));
+  }
 }
