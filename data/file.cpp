@@ -55,9 +55,13 @@ std::string read_file(const std::filesystem::path& path) {
   return bytes;
 }
 
-std::string read_text(const std::filesystem::path& path) {
+std::string read_text(const std::filesystem::path& path, std::string_view remedy) {
   std::string text = read_file(path);
-  check_utf8(text, path.string());
+  try {
+    check_utf8(text, path.string());
+  } catch (const Error& error) {
+    fail(error.what(), "; ", remedy);
+  }
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   if (text.empty()) fail(path.string(), ": is empty but for a byte-order mark");
   return text.find('\r') == text.npos ? text : with_line_feeds(text);

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace reel::data {
 
@@ -15,7 +16,7 @@ namespace reel::data {
 std::string read_file(const std::filesystem::path& path);
 
 /// The file's text, in UTF-8, plain as said above. Throws as read_file does, if the file is not UTF-8 (saying at which
-/// byte and line), and if it holds a byte-order mark and nothing else.
-std::string read_text(const std::filesystem::path& path);
+/// byte and line, and what the `remedy` is), and if it holds a byte-order mark and nothing else.
+std::string read_text(const std::filesystem::path& path, std::string_view remedy = "save it as UTF-8");
 
 }  // namespace reel::data

@@ -46,8 +46,7 @@ void for_each_character(std::string_view text, std::string_view source, const Vi
     Piece piece = first_piece(text.substr(at));
     if (piece.why) {
       auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-      fail(source, ": not UTF-8 at byte ", at, ", line ", line, ": ", piece.why,
-           "; save the text as UTF-8, or use the byte tokenizer");
+      fail(source, ": not UTF-8 at byte ", at, ", line ", line, ": ", piece.why);
     }
     visit(piece.character);
     at += piece.size;

@@ -10,7 +10,8 @@ namespace {
 
 std::string read(const GenerateConfig& config) {
   if (config.data.empty()) return std::string(data::builtin_corpus());
-  return config.tokenizer == "byte" ? data::read_file(config.data) : data::read_text(config.data);
+  if (config.tokenizer == "byte") return data::read_file(config.data);
+  return data::read_text(config.data, "save it as UTF-8, or use --tokenizer byte");
 }
 
 /// Learns from `train`; only if `rest` has other characters is there an id for unknown ones.

@@ -39,12 +39,15 @@ TEST_CASE("read_text ends every line with LF") {
 TEST_CASE("read_text says where a file is not UTF-8, counted in the file as it lies") {
   TemporaryFolder folder;
   fs::path path = folder.write("latin1.txt", "\xEF\xBB\xBFone\r\ncaf\xE9\r\n");
-  CHECK_THROWS_WITH(read_text(path), ContainsSubstring(path.string() + ": not UTF-8 at byte 11, line 2"));
+  const std::string message = path.string() + ": not UTF-8 at byte 11, line 2: a character cut short; ";
+  CHECK_THROWS_WITH(read_text(path), message + "save it as UTF-8");
+  CHECK_THROWS_WITH(read_text(path, "do something else"), message + "do something else");
 }
 
 TEST_CASE("what cannot be read is refused in one line that names the file") {
   TemporaryFolder folder;
-  for (auto read : {reel::data::read_file, read_text}) {
+  for (std::string (*read)(const fs::path&) : {+[](const fs::path& path) { return reel::data::read_file(path); },
+                                               +[](const fs::path& path) { return read_text(path); }}) {
     fs::path missing = folder.path() / "missing.txt";
     CHECK_THROWS_WITH(read(missing), missing.string() + ": there is no such file");
     CHECK_THROWS_WITH(read(folder.write("a", "x") / "below"), ContainsSubstring("there is no such file"));
