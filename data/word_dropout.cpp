@@ -1,6 +1,7 @@
 #include "data/word_dropout.h"
 
 #include "autograd/error.h"
+#include "data/word_tokenizer.h"
 
 namespace reel::data {
 
@@ -9,7 +10,8 @@ Ids drop_words(const Ids& tokens, double p, std::int32_t hidden, Generator& gene
   if (p == 0) return tokens;
   Ids kept = Ids::zeros(tokens.shape());
   for (int64_t i = 0; i < tokens.numel(); ++i) {
-    kept.data()[i] = generator.uniform() < p ? hidden : tokens.data()[i];
+    const bool drop = generator.uniform() < p;  // one draw a place, padding or not
+    kept.data()[i] = drop && tokens.data()[i] != pad_id ? hidden : tokens.data()[i];
   }
   return kept;
 }

@@ -9,7 +9,7 @@
 
 namespace reel::data {
 
-/// The tokens, each replaced by `hidden` with probability p, from 0 to 1.
-Ids drop_words(const Ids& tokens, double p, std::int32_t hidden, Generator& generator = default_generator());
+/// The tokens, each but <pad> replaced by `hidden` with probability p, from 0 to 1.
+Ids drop_words(const Ids& tokens, double p, std::int32_t hidden, Generator& generator);
 
 }  // namespace reel::data

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/error.h"
+#include "data/word_tokenizer.h"
 #include "tests/catch.h"
 
 using namespace reel;
@@ -31,4 +32,19 @@ TEST_CASE("word dropout: none, all, and the same for the same seed") {
   const Ids none = drop_words(tokens, 1, 9, generator);
   CHECK(std::ranges::count(none.values(), 9) == 6);
   CHECK_THROWS_AS(drop_words(tokens, 1.5, 9, generator), Error);
+}
+
+TEST_CASE("word dropout: padding stays padding, and changes nothing for the words") {
+  const Ids words({3, 4}, {5, 6, 7, 8, 9, 4, 5, 6, 7, 8, 9, 4});
+  Ids padded({3, 4}, {words.values().begin(), words.values().end()});
+  for (std::size_t place : {6, 7, 9, 10, 11}) padded.values()[place] = pad_id;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Generator generator(seed), same(seed);
+    const Ids kept = drop_words(padded, 0.5, unknown_id, generator), whole = drop_words(words, 0.5, unknown_id, same);
+    for (std::size_t place = 0; place < 12; ++place) {
+      const bool is_pad = padded.values()[place] == pad_id;
+      CHECK(kept.values()[place] == (is_pad ? pad_id : whole.values()[place]));
+    }
+    CHECK(generator.uniform() == same.uniform());
+  }
 }
