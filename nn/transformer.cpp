@@ -32,14 +32,15 @@ void start_normal(const Tensor& table, double deviation) {
 
 /// Words must not drown in positions. Sines are large, so words are, too: normal, with deviation 1 once they are
 /// scaled. Learned positions start small, and let words start small as well, as those of GPT-2 do: Adam's steps are of
-/// one size for all, and move what is small sooner.
-void start_embedding(const Transformer::Frame& frame, const Config& c) {
+/// one size for all, and move what is small sooner. A table that is the projection, too, starts with deviation 1/√D in
+/// any case: logits add up D of its products with numbers about as large as 1.
+void start_embedding(const Transformer::Frame& frame, bool tied, const Config& c) {
   const double root = std::sqrt(static_cast<double>(c.width));
   if (c.positions == Transformer::Positions::learned) {
     start_normal(frame.word_emb.weight, 0.02);
     start_normal(frame.pos_table, 1 / root);
   } else {
-    start_normal(frame.word_emb.weight, c.scale_embeddings ? 1 / root : 1);
+    start_normal(frame.word_emb.weight, c.scale_embeddings || tied ? 1 / root : 1);
   }
 }
 
@@ -142,8 +143,8 @@ Transformer::Transformer(const Config& c)
       trg_word_prj(child("trg_word_prj", c.tie_projection ? Linear(decoder.frame.word_emb.weight)
                                                           : Linear(c.width, c.target_vocabulary, Bias::no, c.dtype))) {
   if (c.norm == Norm::none) fail("Transformer: without normalization nothing holds a stack of layers in bounds");
-  start_embedding(encoder.frame, c);
-  start_embedding(decoder.frame, c);
+  start_embedding(encoder.frame, false, c);
+  start_embedding(decoder.frame, c.tie_projection, c);
 }
 
 Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, Packing(source, padding()), nullptr); }

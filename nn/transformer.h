@@ -35,7 +35,9 @@ class Transformer : public Translator {
     Norm norm = Norm::post;
     bool scale_embeddings = true;  // by √D, so that positions do not drown them
     bool norm_embeddings = true;   // before the first layer, with Norm::post
-    bool tie_projection = false;   // the projection's weights are those of the target's embedding
+    /// The projection's weights are those of the target's embedding, which then starts small, scaled or not: the first
+    /// logits would be as large as √D otherwise.
+    bool tie_projection = false;
     DType dtype = DType::f32;
   };
 

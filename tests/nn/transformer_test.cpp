@@ -108,6 +108,36 @@ TEST_CASE("transformer: words and positions start so that neither drowns the oth
   CHECK(deviation(learned.decoder.frame.pos_table) == Approx(1.0 / 8).epsilon(0.05));
 }
 
+TEST_CASE("transformer: begins by taking all words for about equally probable, whatever its options") {
+  constexpr int64_t V = 200;
+  const Ids source = random_ids({8, 12}, V, 1), target = random_ids({8, 12}, V, 2), next = random_ids({8, 12}, V, 3);
+  for (Positions positions : {Positions::sinusoidal, Positions::learned}) {
+    for (Norm norm : {Norm::post, Norm::pre}) {
+      for (bool scale : {true, false}) {
+        for (bool norm_embeddings : {true, false}) {
+          for (bool tie : {true, false}) {
+            CAPTURE(positions == Positions::learned, norm == Norm::pre, scale, norm_embeddings, tie);
+            manual_seed(132);
+            const Transformer model({.source_vocabulary = V,
+                                     .target_vocabulary = V,
+                                     .length = 12,
+                                     .width = 64,
+                                     .heads = 2,
+                                     .hidden = 64,
+                                     .depth = 2,
+                                     .positions = positions,
+                                     .norm = norm,
+                                     .scale_embeddings = scale,
+                                     .norm_embeddings = norm_embeddings,
+                                     .tie_projection = tie});
+            CHECK(cross_entropy(model(source, target), next).item() < 2 * std::log(V));
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("transformer: drops of the embeddings with their positions") {
   Config config = small();
   config.norm = Norm::pre;
