@@ -22,7 +22,7 @@ class ConvFeedForward : public Module {
   Tensor operator()(const Tensor& x) const;
 
   Conv1d w_1, w_2;  // (hidden, D, 1), (D, hidden, 1)
-  Dropout drop;     // of the hidden layer, and of what is added to x
+  Dropout drop;     // of the hidden layer
   Residual residual;
 };
 

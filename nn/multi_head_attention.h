@@ -46,7 +46,7 @@ class MultiHeadAttention : public Module {
   Attended operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
 
   Linear w_qs, w_ks, w_vs, fc;  // (D, D), no bias
-  Dropout drop;                 // of the maps, and of the output
+  Dropout drop;                 // of the maps
   Residual residual;
 
  private:

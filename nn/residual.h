@@ -11,7 +11,7 @@ namespace reel::nn {
 
 enum class Norm { post, pre, none };
 
-/// A layer f with a residual connection around it, dropout of what f adds, and normalization.
+/// A layer f with a residual connection around it, dropout of what f adds, and normalization; with Norm::none, f alone.
 class Residual : public Module {
  public:
   Residual(Norm norm, int64_t width, double dropout, DType dtype = DType::f32)
