@@ -35,7 +35,10 @@ Embedding start_of_positions(const ClassifierConfig& c) {
 
 Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
   const Ids places = hidden.view({x.size(0), x.size(1), 1});
-  if (pooling == Pooling::mean) return sum(masked_fill(x, places, 0), {1}) * one_over_visible(hidden, x.dtype());
+  const bool no_places = x.size(1) == 0;  // where there is no maximum, and a sum is 0
+  if (pooling == Pooling::mean || no_places) {
+    return sum(masked_fill(x, places, 0), {1}) * one_over_visible(hidden, x.dtype());
+  }
   constexpr double lowest = -std::numeric_limits<double>::infinity();
   const Tensor largest = max(masked_fill(x, places, lowest), 1).values;
   return masked_fill(largest, equal(largest, scalar(lowest, x.dtype())), 0);

@@ -1,5 +1,7 @@
 #include "nn/gtransformer.h"
 
+#include "autograd/error.h"
+
 namespace reel::nn {
 namespace {
 
@@ -47,6 +49,7 @@ Tensor GTransformer::operator()(const Ids& tokens) const {
 
 Tensor GTransformer::next(const Ids& tokens, Past& past) const {
   Tensor x = embed(tokens, past.length);
+  if (tokens.size(1) == 0) fail("GTransformer: tokens are ", tokens.shape(), "; need at least one token to go on with");
   past.blocks.resize(tblocks.size());
   for (std::size_t i = 0; i < tblocks.size(); ++i) x = tblocks[i](x, Mask::causal(), &past.blocks[i]);
   past.length += tokens.size(1);

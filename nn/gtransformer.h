@@ -34,7 +34,8 @@ class GTransformer : public LanguageModel {
     std::vector<KeyValueCache> blocks;
   };
   /// tokens (B, T) that go on from `past`, and are added to it -> (B, V): the log-probability of each token to come
-  /// next. The same as operator() has it for the last of all tokens, but for rounding. Throws if a tape is recording.
+  /// next. The same as operator() has it for the last of all tokens, but for rounding. Throws if a tape is recording,
+  /// and if T is 0.
   Tensor next(const Ids& tokens, Past& past) const;
   /// Keeps such a past: only what is new is computed.
   std::unique_ptr<Reader> reader() const override;

@@ -15,7 +15,7 @@ Tensor filled(const Tensor& room, int64_t length) { return room.slice(2, 0, leng
 /// Writes `fresh` behind the first `length` times of `room`.
 void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
   const int64_t had = room.defined() ? room.size(2) : 0, need = length + fresh.size(2);
-  if (need > had) {
+  if (!room.defined() || need > had) {
     Shape shape = fresh.shape();
     shape[2] = std::max(need, 2 * had);  // doubled, so that a token is moved about once
     const Tensor larger(shape, fresh.dtype());

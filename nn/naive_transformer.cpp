@@ -22,6 +22,7 @@ Tensor NaiveTransformer::logits(const Ids& tokens) const {
 
 Tensor NaiveTransformer::operator()(const Ids& tokens) const {
   check_tokens("NaiveTransformer", tokens);
+  if (tokens.size(0) == 0) return projection(token_embedding(tokens));  // no text to run: (0, T, V)
   const int64_t T = tokens.size(1);
   std::vector<Tensor> texts;
   for (int64_t b = 0; b < tokens.size(0); ++b) {

@@ -30,7 +30,7 @@ Recurrent::Recurrent(int64_t input, int64_t width, int64_t gates, DType dtype) {
 }
 
 States Recurrent::operator()(const Tensor& x, const Tensor& initial, const std::optional<Ids>& hidden) const {
-  if (x.rank() != 3 || x.size(1) == 0) fail("Recurrent: x is ", x.shape(), "; need (batch, time, width), time not 0");
+  if (x.rank() != 3) fail("Recurrent: x is ", x.shape(), "; need (batch, time, width)");
   const Shape states{x.size(0), weight_hh.size(1)}, places{x.size(0), x.size(1)};
   if (initial.defined() && initial.shape() != states) {
     fail("Recurrent: the initial state is ", initial.shape(), "; need ", states);
@@ -45,7 +45,7 @@ States Recurrent::operator()(const Tensor& x, const Tensor& initial, const std::
     state = hidden ? where(column(*hidden, t), state, next) : next;
     all.push_back(state);
   }
-  return {stack(all, 1), state};
+  return {all.empty() ? zeros({x.size(0), 0, states[1]}, x.dtype()) : stack(all, 1), state};
 }
 
 Tensor RNN::step(const Tensor& from_input, const Tensor& state) const {

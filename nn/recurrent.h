@@ -20,8 +20,8 @@ class Recurrent : public Module {
  public:
   virtual ~Recurrent() = default;
 
-  /// Reads x (B, T, I), T at least 1, from the state `initial` (B, D), zeros if undefined. Where `hidden` (B, T) is 1
-  /// the state stays as it was: that is how padding is passed over.
+  /// Reads x (B, T, I) from the state `initial` (B, D), zeros if undefined. Where `hidden` (B, T) is 1 the state stays
+  /// as it was: that is how padding is passed over.
   States operator()(const Tensor& x, const Tensor& initial = {}, const std::optional<Ids>& hidden = {}) const;
 
   Tensor weight_ih, weight_hh;  // (gates D, I), (gates D, D)

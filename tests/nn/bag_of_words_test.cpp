@@ -31,6 +31,14 @@ TEST_CASE("bag of words: order and padding mean nothing") {
   CHECK_FALSE(close(model(Ids({1, 4}, {1, 2, 3, 5})), y, 1e-3));
 }
 
+TEST_CASE("bag of words: of no words only the bias is left") {
+  const BagOfWords model(6, 3, pad, DType::f64);
+  copy(normal({6, 3}, 3), model.words.weight);
+  copy(normal({3}, 4), model.bias);
+  CHECK(close(model(Ids::zeros({2, 0})), model.bias.expand({2, 3})));
+  CHECK(model(Ids::zeros({0, 4})).shape() == Shape{0, 3});
+}
+
 TEST_CASE("bag of words: gradients, and none for the pad") {
   const BagOfWords model(5, 2, pad, DType::f64);
   copy(normal({5, 2}, 2), model.words.weight);

@@ -63,6 +63,8 @@ TEST_CASE("pool: a text without any place yields zeros and zero gradients") {
     const Tensor dx = gradients_of([&](const auto& in) { return pooled(in[0]); }, {x})[0];
     CHECK(dx.select(0, 0).to_vector() == Values(6, 0));
     CHECK(sum(dx.select(0, 1)).item() == Approx(3));
+    CHECK(pool(pooling, zeros({2, 0, 3}), Ids::zeros({2, 0})).to_vector() == Values(6, 0));
+    CHECK(pool(pooling, zeros({0, 2, 3}), Ids::zeros({0, 2})).shape() == Shape{0, 3});
   }
 }
 
@@ -169,6 +171,12 @@ TEST_CASE("classifiers: a text of nothing but padding, or of nothing at all, is 
     const CTransformer model(padding_aware(pooling));
     const Tensor bias = log_softmax(model.toprobs.bias, 0);
     CHECK(close(model(Ids({2, 2}, {pad, pad, 1, 2})).select(0, 0), bias));
+    CHECK(close(model(Ids::zeros({2, 0})), bias.expand({2, 3})));
+    CHECK(model(Ids::zeros({0, 4})).shape() == Shape{0, 3});
+    CHECK(CTransformer(small(pooling))(Ids::zeros({2, 0})).shape() == Shape{2, 3});
+    Tape tape;
+    tape.backward(sum(model(Ids::zeros({2, 0})).select(1, 0)));
+    CHECK(all_finite(model.toprobs.bias.grad()));
   }
 }
 

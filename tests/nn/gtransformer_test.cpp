@@ -98,6 +98,16 @@ TEST_CASE("gtransformer: a reader goes on from before a tape that was in its way
   }
 }
 
+TEST_CASE("gtransformer: nothing comes after nothing") {
+  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 1});
+  GTransformer::Past past;
+  CHECK_THROWS_WITH(model.next(Ids::zeros({2, 0}), past), ContainsSubstring("need at least one token"));
+  CHECK(model.next(Ids::zeros({2, 1}), past).shape() == Shape{2, 7});
+  CHECK_THROWS_WITH(model.next(Ids::zeros({2, 0}), past), ContainsSubstring("need at least one token"));
+  GTransformer::Past of_none;
+  CHECK(model.next(Ids::zeros({0, 2}), of_none).shape() == Shape{0, 7});
+}
+
 TEST_CASE("gtransformer: gradients of every parameter") {
   manual_seed(22);
   const GTransformer model(

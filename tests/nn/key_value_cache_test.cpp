@@ -71,3 +71,13 @@ TEST_CASE("key-value cache: is not for training, nor for other texts") {
   CHECK(same(cache.append(times(pair, 0, 1)),
              {cat({pair.keys, pair.keys.slice(2, 0, 1)}, 2), cat({pair.values, pair.values.slice(2, 0, 1)}, 2)}));
 }
+
+TEST_CASE("key-value cache: no tokens add nothing") {
+  const KeysAndValues pair = random_pair(3), none = times(pair, 0, 0);
+  KeyValueCache cache;
+  CHECK(same(cache.append(none), none));
+  CHECK(cache.length() == 0);
+  CHECK(same(cache.append(pair), pair));
+  CHECK(same(cache.append(none), pair));
+  CHECK(cache.length() == 3);
+}

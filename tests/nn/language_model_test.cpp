@@ -137,6 +137,24 @@ TEST_CASE("language models: reading on and on takes no more memory") {
   }
 }
 
+TEST_CASE("language models: no texts, or texts without tokens, yield no numbers") {
+  manual_seed(39);
+  for (const Shape& shape : {Shape{0, 4}, Shape{2, 0}, Shape{0, 0}}) {
+    for (const auto& [name, model] : all_models({7, 6, 8})) {
+      CAPTURE(name, shape);
+      CHECK((*model)(Ids::zeros(shape)).shape() == Shape{shape[0], shape[1], 7});
+    }
+    for (const auto& [name, model] : neural_models({7, 6, 8})) {
+      CAPTURE(name, shape);
+      Tape tape;
+      tape.backward(nll_loss((*model)(Ids::zeros(shape)), Ids::zeros(shape)));
+      for (const Tensor& parameter : model->parameters()) {
+        if (parameter.has_grad()) CHECK(sum(abs(parameter.grad())).item() == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("language models: refuse what they cannot read") {
   manual_seed(32);
   for (const auto& [name, model] : all_models({7, 6, 8})) {

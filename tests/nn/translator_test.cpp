@@ -236,6 +236,29 @@ TEST_CASE("translators: a source of nothing but padding yields numbers, and fini
   }
 }
 
+TEST_CASE("translators: no texts, or texts without tokens, are no reason to fail") {
+  manual_seed(133);
+  struct Sizes {
+    int64_t B, S, T;
+  };
+  for (const auto& [B, S, T] : {Sizes{0, 3, 2}, Sizes{2, 0, 2}, Sizes{2, 3, 0}, Sizes{2, 0, 0}, Sizes{0, 0, 0}}) {
+    const Ids source = random_ids({B, S}, 9, 10), target = random_ids({B, T}, 9, 11);
+    for (const auto& [name, model] : all_models({9, 8})) {
+      CAPTURE(name, B, S, T);
+      model->zero_grad();
+      Tape tape;
+      const Tensor y = (*model)(source, target);
+      REQUIRE(y.shape() == Shape{B, T, 9});
+      CHECK(all_finite(y));
+      CHECK(model->packed(source, target).size(1) == 9);
+      tape.backward(sum(y * y));
+      for (const Tensor& parameter : model->parameters()) {
+        if (parameter.has_grad()) CHECK(all_finite(parameter.grad()));
+      }
+    }
+  }
+}
+
 TEST_CASE("translators: every parameter gets a gradient") {
   manual_seed(115);
   const Pairs pairs = random_pairs(6, 5, 4, 9);
