@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "data/utf8.h"
+
 namespace reel::data {
 namespace {
 
@@ -62,6 +64,12 @@ constexpr auto ascii_kinds = [] {
 }  // namespace
 
 bool is_space(char32_t character) { return contains(spaces, character); }
+
+bool is_blank(std::string_view text) {
+  // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.
+  if (std::ranges::any_of(text, [](char byte) { return byte > ' ' && byte < 0x7F; })) return false;
+  return std::ranges::all_of(decode_utf8(text), is_space);
+}
 
 CharacterKind kind_of(char32_t character) {
   return character < ascii_kinds.size() ? ascii_kinds[character] : looked_up(character);

@@ -1,10 +1,14 @@
 #pragma once
 // What kind of character a character is, as far as cutting a text into words has to know.
 
+#include <string_view>
+
 namespace reel::data {
 
 /// Unicode white space and the separators U+001C .. U+001F: what Python's str.split() splits at.
 bool is_space(char32_t character);
+/// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
+bool is_blank(std::string_view text);
 
 enum class CharacterKind {
   separator,    // white space, control and formatting characters

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "data/characters.h"
 #include "data/file.h"
 #include "data/table.h"
 
@@ -40,7 +41,7 @@ std::vector<std::string> checked_classes(const std::vector<std::string>& classes
 }
 
 void check_text(std::string_view text, const std::string& where) {
-  if (text.find_first_not_of(" \t\n") == text.npos) fail(where, ": the text is empty");
+  if (is_blank(text)) fail(where, ": the text is empty");
 }
 
 std::string place(const fs::path& file, const TableRow& row) { return text(file.string(), ", line ", row.line); }

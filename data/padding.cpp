@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "autograd/error.h"
-#include "data/word_tokenizer.h"
 
 namespace reel::data {
 namespace {
@@ -15,10 +14,13 @@ std::size_t checked_row(const char* who, int64_t row, int64_t count) {
 
 }  // namespace
 
-std::vector<Tokens> encode_all(const Tokenizer& tokenizer, std::span<const std::string> texts) {
+std::vector<Tokens> encode_all(const WordTokenizer& tokenizer, std::span<const std::string> texts) {
   std::vector<Tokens> sequences;
   sequences.reserve(texts.size());
-  for (const std::string& text : texts) sequences.push_back(tokenizer.encode(text, Unseen::replace));
+  for (const std::string& text : texts) {
+    sequences.push_back(tokenizer.encode(text, Unseen::replace));
+    if (sequences.back().empty()) sequences.back().push_back(unknown_id);
+  }
   return sequences;
 }
 
@@ -46,25 +48,19 @@ Tokens enclosed(std::span<const std::int32_t> tokens) {
 }
 
 PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows) {
-  int64_t longest = 1;
-  for (int64_t row : rows)
-    longest = std::max(longest, std::ssize(sequences[checked_row("pad", row, std::ssize(sequences))]));
-  return pad(sequences, rows, longest);
-}
-
-PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows, int64_t width) {
   if (rows.empty()) fail("pad: there are no rows; need one or more");
-  if (width <= 0) fail("pad: the width is ", width, "; need width > 0");
+  int64_t width = 0;
+  for (int64_t row : rows) {
+    const Tokens& tokens = sequences[checked_row("pad", row, std::ssize(sequences))];
+    if (tokens.empty()) fail("pad: sequence ", row, " has no tokens; need one or more");
+    width = std::max(width, std::ssize(tokens));
+  }
   PaddedIds batch{Ids(Shape{std::ssize(rows), width}, Tokens(rows.size() * static_cast<std::size_t>(width), pad_id)),
                   Ids::zeros({std::ssize(rows)})};
   std::int32_t* place = batch.ids.data();
   std::int32_t* length = batch.lengths.data();
   for (int64_t row : rows) {
-    const Tokens& tokens = sequences[checked_row("pad", row, std::ssize(sequences))];
-    if (tokens.empty()) fail("pad: sequence ", row, " has no tokens; need one or more");
-    if (std::ssize(tokens) > width) {
-      fail("pad: sequence ", row, " has ", tokens.size(), " tokens; need at most the width of ", width, "; use cut_to");
-    }
+    const Tokens& tokens = sequences[static_cast<std::size_t>(row)];
     std::copy(tokens.begin(), tokens.end(), place);
     place += width;
     *length++ = static_cast<std::int32_t>(tokens.size());
@@ -77,12 +73,6 @@ Ids pick(std::span<const std::int32_t> values, std::span<const int64_t> rows) {
   picked.reserve(rows.size());
   for (int64_t row : rows) picked.push_back(values[checked_row("pick", row, std::ssize(values))]);
   return Ids(std::move(picked));
-}
-
-std::string decode_row(const PaddedIds& batch, int64_t row, const Tokenizer& tokenizer) {
-  std::size_t at = checked_row("decode_row", row, batch.ids.size(0));
-  std::size_t width = static_cast<std::size_t>(batch.ids.size(1));
-  return tokenizer.decode(batch.ids.values().subspan(at * width, static_cast<std::size_t>(batch.lengths.values()[at])));
 }
 
 }  // namespace reel::data

@@ -11,14 +11,15 @@
 #include <vector>
 
 #include "autograd/ids.h"
-#include "data/tokenizer.h"
+#include "data/word_tokenizer.h"
 
 namespace reel::data {
 
 using Tokens = std::vector<std::int32_t>;
 
-/// The tokens of each text. Words that are not in the vocabulary are replaced.
-std::vector<Tokens> encode_all(const Tokenizer& tokenizer, std::span<const std::string> texts);
+/// The tokens of each text, one or more: <unk> stands for a word that is not in the vocabulary, and for the words of a
+/// text that has none, such as <br />.
+std::vector<Tokens> encode_all(const WordTokenizer& tokenizer, std::span<const std::string> texts);
 
 /// How many tokens each sequence has; what bucketed batches go by.
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);
@@ -38,15 +39,11 @@ struct PaddedIds {
   Ids lengths;  // (B): how many tokens of each row are not padding
 };
 
-/// The sequences at the places `rows`, as wide as the longest of them, or `width` wide. Throws if a row is no place, if
-/// a sequence is empty or longer than `width`, or if there are no rows.
+/// The sequences at the places `rows`, as wide as the longest of them. Throws if a row is no place, if a sequence is
+/// empty, or if there are no rows.
 PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows);
-PaddedIds pad(std::span<const Tokens> sequences, std::span<const int64_t> rows, int64_t width);
 
 /// The values at the places `rows`: the labels of a batch. (B). Throws if a row is no place.
 Ids pick(std::span<const std::int32_t> values, std::span<const int64_t> rows);
-
-/// What row `row` says, without its padding. Throws if there is no such row.
-std::string decode_row(const PaddedIds& batch, int64_t row, const Tokenizer& tokenizer);
 
 }  // namespace reel::data

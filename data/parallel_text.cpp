@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "autograd/error.h"
+#include "data/characters.h"
 #include "data/file.h"
 
 namespace reel::data {
@@ -19,7 +20,7 @@ std::vector<std::string> read_lines(const fs::path& file) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find('\n', at), text.size());
     lines.push_back(text.substr(at, end - at));
-    if (lines.back().find_first_not_of(" \t") == std::string::npos) {
+    if (is_blank(lines.back())) {
       fail(file.string(), ", line ", lines.size(), ": is empty; need a sentence on every line");
     }
     at = end + 1;

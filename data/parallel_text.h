@@ -18,7 +18,8 @@ struct ParallelText {
   std::vector<std::string> targets;
 };
 
-/// Two files. Throws, naming file and line, if one has more lines than the other or a line is empty.
+/// Two files. Throws, naming file and line, if one has more lines than the other, or if a line is of white space
+/// alone.
 ParallelText read_parallel_files(const std::filesystem::path& source, const std::filesystem::path& target);
 
 struct ParallelData {

@@ -7,8 +7,7 @@
 namespace reel::apps {
 
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  data::Tokens tokens = tokenizer.encode(text, data::Unseen::replace);
-  if (tokens.empty()) tokens.push_back(data::unknown_id);  // nothing but separators, such as <br />
+  data::Tokens tokens = std::move(data::encode_all(tokenizer, std::span(&text, 1)).front());
   return data::cut_to(std::move(tokens), config.length, config.keep == "end" ? data::Cut::start : data::Cut::end);
 }
 

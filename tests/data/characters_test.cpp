@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "autograd/error.h"
 #include "tests/catch.h"
 
 using namespace reel::data;
@@ -44,4 +45,11 @@ TEST_CASE("is_space is Python's str.isspace") {
     INFO("U+" << std::hex << static_cast<std::uint32_t>(c));
     if (is_space(c) != (spaces.find(c) != spaces.npos)) FAIL("wrong");
   }
+}
+
+TEST_CASE("a text of white space alone is blank") {
+  for (const char* text : {"", " ", "\t\n\v\f\r\x1C", "\u00A0", " \u2003\u3000\u0085"}) CHECK(is_blank(text));
+  for (const char* text : {"a", "  .", "\u00A0x", "\u200B", " \x7F", "é", "日本 ", "<br />"})
+    CHECK_FALSE(is_blank(text));
+  CHECK_THROWS_AS(is_blank(" \xFF"), reel::Error);
 }

@@ -108,7 +108,9 @@ TEST_CASE("a table's faults are refused, with file and line") {
   };
   refused("pos\tfine\n\npos\n", ", line 3: 1 columns; need 2");
   refused("pos\tfine\n\tpoor\n", ", line 2: the label is empty");
-  refused("pos\tfine\nneg\t  \n", ", line 2: the text is empty");
+  for (std::string blank : {"  ", "\u00A0", "\u3000 \u2028", "\f\v\x1C"}) {
+    refused("pos\tfine\nneg\t" + blank + "\n", ", line 2: the text is empty");
+  }
   refused("pos\tfine\npos\tgood\n", ": every example is of the class 'pos'; need two classes or more");
   refused("pos\tfine\nmeh\tso so\n", ", line 2: the label 'meh' is not one of the classes: neg, pos", {"neg", "pos"});
   refused("", ": is empty");

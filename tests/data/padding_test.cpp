@@ -29,21 +29,11 @@ TEST_CASE("sequences tell their lengths") {
   CHECK(lengths_of({}).empty());
 }
 
-TEST_CASE("sequences are padded to a given width") {
-  std::vector<int64_t> rows{1, 2};
-  PaddedIds batch = pad(sequences, rows, 5);
-  CHECK(batch.ids.shape() == Shape{2, 5});
-  CHECK(values(batch.ids) == Tokens{8, 9, 4, 5, 0, 6, 0, 0, 0, 0});
-  CHECK(values(pad(sequences, rows, 4).ids) == Tokens{8, 9, 4, 5, 6, 0, 0, 0});
-  CHECK_THROWS_WITH(pad(sequences, rows, 3), "pad: sequence 1 has 4 tokens; need at most the width of 3; use cut_to");
-  CHECK_THROWS_WITH(pad(sequences, rows, 0), ContainsSubstring("need width > 0"));
-}
-
 TEST_CASE("a batch needs rows, and rows tokens") {
   std::vector<int64_t> none, low{0, -1}, high{3}, all{0, 1};
   CHECK_THROWS_WITH(pad(sequences, none), ContainsSubstring("there are no rows"));
   CHECK_THROWS_WITH(pad(sequences, low), "pad: there is no row -1; the rows are 0 to 2");
-  CHECK_THROWS_WITH(pad(sequences, high, 9), "pad: there is no row 3; the rows are 0 to 2");
+  CHECK_THROWS_WITH(pad(sequences, high), "pad: there is no row 3; the rows are 0 to 2");
   std::vector<Tokens> empty{{4}, {}};
   CHECK_THROWS_WITH(pad(empty, all), ContainsSubstring("sequence 1 has no tokens"));
 }
@@ -73,15 +63,14 @@ TEST_CASE("labels are picked by row") {
   CHECK_THROWS_WITH(pick(labels, high), "pick: there is no row 4; the rows are 0 to 3");
 }
 
-TEST_CASE("texts are encoded together, and an example of a batch is shown decoded") {
-  std::vector<std::string> texts{"The cat sat.", "a cat"};
-  auto tokenizer = WordTokenizer::train(std::span(texts).first(1));
-  auto encoded = encode_all(tokenizer, texts);
-  REQUIRE(encoded.size() == 2);
-  std::vector<int64_t> rows{1, 0};
-  PaddedIds batch = pad(encoded, rows);
-  CHECK(decode_row(batch, 0, tokenizer) == "<unk> cat");
-  CHECK(decode_row(batch, 1, tokenizer) == "the cat sat .");
-  for (int64_t row : {-1, 2})
-    CHECK_THROWS_WITH(decode_row(batch, row, tokenizer), ContainsSubstring("there is no row"));
+TEST_CASE("texts are encoded together, those without words, too") {
+  const std::vector<std::string> texts{"The cat sat.", "a cat", "<br />", "\u200B"};
+  const auto tokenizer = WordTokenizer::train(std::span(texts).first(1));
+  const std::vector<Tokens> encoded = encode_all(tokenizer, texts);
+  REQUIRE(encoded.size() == 4);
+  CHECK(tokenizer.decode(encoded[0]) == "the cat sat .");
+  CHECK(tokenizer.decode(encoded[1]) == "<unk> cat");
+  CHECK(encoded[2] == Tokens{unknown_id});
+  CHECK(encoded[3] == Tokens{unknown_id});
+  CHECK(pad(encoded, std::vector<int64_t>{1, 2}).ids.shape() == Shape{2, 2});
 }

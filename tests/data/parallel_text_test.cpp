@@ -72,7 +72,8 @@ TEST_CASE("lines that do not pair up are refused, with the line") {
 TEST_CASE("an empty side of a pair is refused, with the line") {
   TemporaryFolder folder;
   auto whole = folder.write("whole.de", "eins\nzwei\ndrei\n");
-  for (std::string gap : {"one\n\nthree\n", "one\n \t\nthree\n", "one\r\n\r\nthree\r\n"}) {
+  for (std::string gap :
+       {"one\n\nthree\n", "one\n \t\nthree\n", "one\r\n\r\nthree\r\n", "one\n\u00A0\u2003\nthree\n"}) {
     auto holed = folder.write("holed.en", gap);
     CHECK_THROWS_WITH(read_parallel_files(whole, holed), ContainsSubstring("holed.en, line 2: is empty"));
     CHECK_THROWS_WITH(read_parallel_files(holed, whole), ContainsSubstring("holed.en, line 2: is empty"));
