@@ -17,8 +17,8 @@ enum class Bias { no, yes };
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
-  /// Without bias, over a weight that another layer may share.
-  explicit Linear(const Tensor& shared_weight) : weight(parameter("weight", shared_weight)) {}
+  /// Without bias, over a weight of another layer; trained if it is trained there.
+  explicit Linear(const Tensor& shared_weight) : weight(constant("weight", shared_weight)) {}
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
   Tensor weight, bias;  // bias undefined without
@@ -83,6 +83,12 @@ class Sequential : public Module {
   explicit Sequential(Layers... layers) {
     (append(std::move(layers)), ...);
   }
+  Tensor operator()(Tensor x) const {
+    for (const auto& step : steps_) x = step(x);
+    return x;
+  }
+
+ private:
   template <class Layer>
   void append(Layer layer) {
     if constexpr (std::is_base_of_v<Module, Layer>) {
@@ -91,12 +97,7 @@ class Sequential : public Module {
       steps_.emplace_back(std::move(layer));
     }
   }
-  Tensor operator()(Tensor x) const {
-    for (const auto& step : steps_) x = step(x);
-    return x;
-  }
 
- private:
   std::vector<std::function<Tensor(const Tensor&)>> steps_;
 };
 

@@ -66,12 +66,17 @@ Tensor Module::parameter(const std::string& name, Tensor initial) {
 }
 
 Tensor Module::constant(const std::string& name, Tensor value) {
-  parameters_.emplace_back(name, value);
+  add(name, value);
   return value;
 }
 
+void Module::add(const std::string& name, const Tensor& value) {
+  if (find(parameters_, name)) fail("Module: there are two tensors named ", name, "; need a name of its own for each");
+  parameters_.emplace_back(name, value);
+}
+
 void Module::adopt(const std::string& prefix, const Module& part) {
-  for (const auto& [key, parameter] : part.parameters_) parameters_.emplace_back(prefix + key, parameter);
+  for (const auto& [key, parameter] : part.parameters_) add(prefix + key, parameter);
   modes_of_parts_.push_back(part.mode_);
   modes_of_parts_.insert(modes_of_parts_.end(), part.modes_of_parts_.begin(), part.modes_of_parts_.end());
 }

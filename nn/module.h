@@ -44,9 +44,11 @@ class Module {
 
  protected:
   Module() = default;
+  // Each of these throws if there is a tensor of that name already.
+
   /// Names a parameter; it will be trained.
   Tensor parameter(const std::string& name, Tensor initial);
-  /// Names a tensor that belongs to the state but is not trained.
+  /// Names a tensor that belongs to the state as it is: it is trained only if it needs a gradient already.
   Tensor constant(const std::string& name, Tensor value);
   /// Names a part, whose parameters become "name.parameter" of this module.
   template <class Part>
@@ -70,6 +72,7 @@ class Module {
 
  private:
   void adopt(const std::string& prefix, const Module& part);
+  void add(const std::string& name, const Tensor& value);
 
   StateDict parameters_;
   std::shared_ptr<bool> mode_ = std::make_shared<bool>(true);

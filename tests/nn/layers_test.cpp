@@ -52,6 +52,19 @@ TEST_CASE("linear: shapes, names and PyTorch's initial values") {
   CHECK_FALSE(without.bias.defined());
 }
 
+TEST_CASE("linear: over another layer's weight, which stays as frozen as it was") {
+  const Tensor table = normal({5, 3}, 1, DType::f32);
+  const Embedding frozen(table), free(table, Embedding::Frozen::no);
+  const Linear over_frozen(frozen.weight), over_free(free.weight);
+  CHECK(names(over_frozen) == std::vector<std::string>{"weight"});
+  CHECK(over_frozen.weight.same(frozen.weight));
+  CHECK_FALSE(frozen.weight.needs_grad());
+  CHECK(frozen.parameters().empty());
+  CHECK(over_frozen.parameters().empty());
+  CHECK(over_free.parameters().size() == 1);
+  CHECK(over_free(zeros({2, 3})).shape() == Shape{2, 5});
+}
+
 TEST_CASE("linear: gradients") {
   manual_seed(36);
   const Linear layer(3, 2, Bias::yes, DType::f64);

@@ -146,3 +146,22 @@ TEST_CASE("module: zero_grad drops the gradients of all parts") {
   whole.zero_grad();
   for (const Tensor& parameter : whole.parameters()) CHECK_FALSE(parameter.grad().defined());
 }
+
+TEST_CASE("module: two of one name are refused, whatever they are") {
+  struct TwoParts : Module {
+    TwoParts() : a(child("norm", Linear(2, 2))), b(child("norm", Linear(2, 2))) {}
+    Linear a, b;
+  };
+  struct TwoParameters : Module {
+    TwoParameters() : a(parameter("scale", ones({1}))), b(constant("scale", ones({1}))) {}
+    Tensor a, b;
+  };
+  struct Merged : Module {
+    Merged() : own(parameter("weight", ones({2}))), part(merged(Part())) {}
+    Tensor own;
+    Part part;
+  };
+  CHECK_THROWS_WITH(TwoParts(), ContainsSubstring("norm.weight"));
+  CHECK_THROWS_WITH(TwoParameters(), ContainsSubstring("scale"));
+  CHECK_THROWS_WITH(Merged(), ContainsSubstring("weight"));
+}
