@@ -52,6 +52,16 @@ TEST_CASE("a CSV follows RFC 4180") {
   CHECK(rows[6].columns == Columns{"", "\""});
 }
 
+TEST_CASE("a CSV is one whether its ending is in capitals or not") {
+  TemporaryFolder folder;
+  for (std::string ending : {".csv", ".CSV", ".Csv"}) {
+    CHECK(read_table(folder.write("data" + ending, "pos,\"a, b\"\n"))[0].columns == Columns{"pos", "a, b"});
+  }
+  for (std::string name : {"csv", "data.csv.tsv", "data.csvx"}) {
+    CHECK(read_table(folder.write(name, "a,b\tc\n"))[0].columns == Columns{"a,b", "c"});
+  }
+}
+
 TEST_CASE("a table with a fault is refused, with its line") {
   TemporaryFolder folder;
   auto refused = [&](const std::string& name, const std::string& bytes, const std::string& message) {
