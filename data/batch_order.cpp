@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "data/batch.h"
 
 namespace reel::data {
 namespace {
@@ -24,11 +25,6 @@ Rows shuffled_rows(int64_t count, Generator& generator) {
   return rows;
 }
 
-int64_t checked_size(int64_t batch_size) {
-  if (batch_size <= 0) fail("batches: the batch size is ", batch_size, "; need batch size > 0");
-  return batch_size;
-}
-
 std::vector<Rows> cut(const Rows& rows, int64_t size) {
   std::vector<Rows> batches;
   for (auto at = rows.begin(); at != rows.end();) {
@@ -42,17 +38,17 @@ std::vector<Rows> cut(const Rows& rows, int64_t size) {
 }  // namespace
 
 std::vector<Rows> sequential_batches(int64_t count, int64_t batch_size) {
-  return cut(all_rows(count), checked_size(batch_size));
+  return cut(all_rows(count), checked_batch_size("batches", batch_size));
 }
 
 std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator) {
-  return cut(shuffled_rows(count, generator), checked_size(batch_size));
+  return cut(shuffled_rows(count, generator), checked_batch_size("batches", batch_size));
 }
 
 std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator) {
   std::vector<Rows> batches;
   // no more than there are: the product could overflow
-  int64_t bucket_size = std::min(checked_size(batch_size), std::ssize(lengths)) * batches_in_a_bucket;
+  int64_t bucket_size = std::min(checked_batch_size("batches", batch_size), std::ssize(lengths)) * batches_in_a_bucket;
   for (Rows& bucket : cut(shuffled_rows(std::ssize(lengths), generator), bucket_size)) {
     // examples of equal length stay in random order
     std::stable_sort(bucket.begin(), bucket.end(), [&](int64_t a, int64_t b) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>

@@ -4,17 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/error.h"
-
 namespace reel::data {
-namespace {
-
-int64_t checked_batch_size(const char* who, int64_t batch_size) {
-  if (batch_size <= 0) fail(who, ": the batch size is ", batch_size, "; need batch size > 0");
-  return batch_size;
-}
-
-}  // namespace
 
 Batch random_batch(const TextDataset& dataset, int64_t batch_size, Generator& generator) {
   std::vector<int64_t> starts(static_cast<std::size_t>(checked_batch_size("random_batch", batch_size)));

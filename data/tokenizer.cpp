@@ -19,26 +19,28 @@ std::string described(char32_t character) {
   return control ? code.str() : text("'", encode_utf8(character), "' (", code.str(), ")");
 }
 
-[[noreturn]] void fail_unseen(const std::u32string& unseen, std::size_t vocabulary_size) {
-  constexpr std::size_t most_shown = 8;
-  std::string list;
-  for (char32_t character : unseen.substr(0, most_shown)) list += (list.empty() ? "" : ", ") + described(character);
-  if (unseen.size() > most_shown) list += text(" and ", unseen.size() - most_shown, " more");
-  fail("not in the tokenizer's vocabulary of ", vocabulary_size, " characters: ", list,
-       "; leave them out, or train on a text that has them");
-}
-
-void check_id(std::int32_t id, std::int64_t vocabulary_size) {
-  if (id < 0 || id >= vocabulary_size) {
-    fail("decode: there is no token ", id, "; the vocabulary's ids are 0 to ", vocabulary_size - 1);
-  }
-}
-
 [[noreturn]] void fail_unknown_name(std::string_view name) {
   fail("there is no tokenizer '", name, "'; need char or byte");
 }
 
 }  // namespace
+
+void Tokenizer::fail_unseen(std::span<const std::string> unseen, const char* units) const {
+  constexpr std::size_t most_shown = 8;
+  std::string list;
+  for (const std::string& one : unseen.first(std::min(unseen.size(), most_shown))) {
+    list += (list.empty() ? "" : ", ") + one;
+  }
+  if (unseen.size() > most_shown) list += text(" and ", unseen.size() - most_shown, " more");
+  fail("not in the tokenizer's vocabulary of ", vocabulary_size(), " ", units, ": ", list,
+       "; leave them out, or train on a text that has them");
+}
+
+void Tokenizer::check_id(std::int32_t id) const {
+  if (id < 0 || id >= vocabulary_size()) {
+    fail("decode: there is no token ", id, "; the vocabulary's ids are 0 to ", vocabulary_size() - 1);
+  }
+}
 
 CharTokenizer CharTokenizer::train(std::string_view text, Unseen unseen) {
   std::u32string characters = decode_utf8(text);
@@ -77,7 +79,11 @@ std::vector<std::int32_t> CharTokenizer::encode(std::string_view text, Unseen un
     if (id < 0 && refused.find(character) == refused.npos) refused += character;
     ids.push_back(id);
   }
-  if (!refused.empty()) fail_unseen(refused, characters_.size());
+  if (!refused.empty()) {
+    std::vector<std::string> names;
+    for (char32_t character : refused) names.push_back(described(character));
+    fail_unseen(names, "characters");
+  }
   return ids;
 }
 
@@ -85,7 +91,7 @@ std::string CharTokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   text.reserve(ids.size());
   for (std::int32_t id : ids) {
-    check_id(id, vocabulary_size());
+    check_id(id);
     text += encode_utf8(characters_[static_cast<std::size_t>(id)]);
   }
   return text;
@@ -102,7 +108,7 @@ std::string ByteTokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   text.reserve(ids.size());
   for (std::int32_t id : ids) {
-    check_id(id, vocabulary_size());
+    check_id(id);
     text += static_cast<char>(static_cast<unsigned char>(id));
   }
   return text;

@@ -36,6 +36,12 @@ class Tokenizer {
   virtual std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const = 0;
   /// The text of `ids`. Throws if one is not in 0 .. vocabulary_size() - 1.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
+
+ protected:
+  /// Throws, naming up to eight of the `units` ("characters") that have no id, each as an error is to show it.
+  [[noreturn]] void fail_unseen(std::span<const std::string> unseen, const char* units) const;
+  /// Throws unless `id` is in 0 .. vocabulary_size() - 1.
+  void check_id(std::int32_t id) const;
 };
 
 /// Its vocabulary is the distinct characters, in the order of their code points; a character's id is its place there.

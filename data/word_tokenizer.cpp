@@ -72,14 +72,6 @@ WordRules parsed_rules(std::string_view line) {
        "'; need a line with the rules, such as '", rules_line({}), "'");
 }
 
-[[noreturn]] void fail_unseen(const std::vector<std::string>& unseen, std::int64_t vocabulary_size) {
-  constexpr std::size_t most_shown = 8;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(unseen.size(), most_shown); ++i) list += (i ? ", '" : "'") + unseen[i] + "'";
-  if (unseen.size() > most_shown) list += text(" and ", unseen.size() - most_shown, " more");
-  fail("not in the tokenizer's vocabulary of ", vocabulary_size, " words: ", list);
-}
-
 }  // namespace
 
 std::vector<std::string> split_words(std::string_view text, const WordRules& rules) {
@@ -161,19 +153,17 @@ std::vector<std::int32_t> WordTokenizer::encode(std::string_view text, Unseen un
     auto known = ids_.find(word);
     ids.push_back(known == ids_.end() ? unknown_id : known->second);
     if (known != ids_.end() || unseen == Unseen::replace) return;
-    std::string name = encode_utf8(word);
+    std::string name = "'" + encode_utf8(word) + "'";
     if (std::find(refused.begin(), refused.end(), name) == refused.end()) refused.push_back(std::move(name));
   });
-  if (!refused.empty()) fail_unseen(refused, vocabulary_size());
+  if (!refused.empty()) fail_unseen(refused, "words");
   return ids;
 }
 
 std::string WordTokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (std::int32_t id : ids) {
-    if (id < 0 || id >= vocabulary_size()) {
-      fail("decode: there is no token ", id, "; the vocabulary's ids are 0 to ", vocabulary_size() - 1);
-    }
+    check_id(id);
     if (!text.empty()) text += ' ';
     text += words_[static_cast<std::size_t>(id)];
   }
