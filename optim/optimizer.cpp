@@ -117,6 +117,10 @@ void Optimizer::load_state(const NamedTensors& state) {
       fail("optimizer: the saved state has ", name, " ", value.shape(), " where ", own[i].first, " ",
            own[i].second.shape(), " belongs; it is of another optimizer or model");
     }
+    if (!name.ends_with(".step")) continue;
+    if (const double steps = value.item(); !(steps >= 0 && std::isfinite(steps) && steps == std::floor(steps))) {
+      fail("optimizer: the saved ", name, " is ", steps, "; need a whole number of steps, none or more");
+    }
   }
   for (std::size_t i = 0; i < own.size(); ++i) copy(state[i].second, own[i].second);
 }

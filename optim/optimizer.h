@@ -43,7 +43,8 @@ class Optimizer {
   /// Throws unless it is finite and not negative.
   void set_learn_rate(double rate);
 
-  /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups.
+  /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups. The
+  /// tensors themselves, not copies: the next step changes them.
   NamedTensors state() const;
   /// Throws, and changes nothing, unless it is the state of such an optimizer over such parameters.
   void load_state(const NamedTensors& state);

@@ -399,6 +399,24 @@ TEST_CASE("optimizer: a state of something else throws and changes nothing") {
   refused(snapshot(SGD({{parameters}}, {.momentum = 0.9})), "another optimizer");
 }
 
+TEST_CASE("optimizer: a state that no number of steps leads to throws and changes nothing") {
+  const std::vector<Tensor> parameters{zeros({2, 3}), zeros({3})};
+  for (const auto& [name, make] : kinds) {
+    for (double steps : {-1.0, 0.5, std::nan(""), infinity}) {
+      CAPTURE(name, steps);
+      const auto optimizer = make({{parameters}});
+      NamedTensors state = snapshot(*optimizer);
+      for (auto& [key, value] : state) value = full(value.shape(), 7, value.dtype());
+      const auto last =
+          std::find_if(state.begin(), state.end(), [](const auto& entry) { return entry.first == "1.step"; });
+      REQUIRE(last != state.end());
+      last->second = full({}, steps, DType::f64);
+      CHECK_THROWS_WITH(optimizer->load_state(state), ContainsSubstring(text("1.step is ", steps)));
+      for (const auto& [key, value] : optimizer->state()) CHECK(sum(abs(value)).item() == 0);
+    }
+  }
+}
+
 TEST_CASE("optimizer: refuses options and parameters that make no sense") {
   const Tensor x = zeros({2, 3});
   CHECK_THROWS_WITH(SGD({{{x}}}, {.momentum = 1}), ContainsSubstring("momentum is 1"));
