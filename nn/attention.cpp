@@ -31,6 +31,20 @@ Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Te
   return matmul(dropout(attention_weights(queries, keys, mask, scaling), drop), values);
 }
 
+Tensor split_heads(const Tensor& x, int64_t heads) {
+  Shape shape = x.shape();  // (..., T, H D)
+  shape[x.rank() - 1] = heads;
+  shape.append(x.size(-1) / heads);
+  return x.view(shape).transpose(-3, -2);
+}
+
+Tensor merge_heads(const Tensor& x) {
+  Shape shape = leading(x.shape(), 3);
+  shape.append(x.size(-2));
+  shape.append(x.size(-3) * x.size(-1));
+  return x.transpose(-3, -2).reshape(shape);
+}
+
 SingleHeadAttention::SingleHeadAttention(int64_t width, DType dtype)
     : tokeys(child("tokeys", Linear(width, width, Bias::no, dtype))),
       toqueries(child("toqueries", Linear(width, width, Bias::no, dtype))),
@@ -49,31 +63,27 @@ WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
   if (heads < 1) fail("WideAttention: ", heads, " heads; need at least 1");
 }
 
-Tensor WideAttention::by_head(const Tensor& all) const {
-  return all.view({all.size(0), all.size(1), heads_, all.size(2) / heads_}).transpose(1, 2);
-}
-
 Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
-  return attention_weights(by_head(toqueries(x)), by_head(tokeys(x)), mask);
+  return attention_weights(split_heads(toqueries(x), heads_), split_heads(tokeys(x), heads_), mask);
 }
 
 Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, KeyValueCache* past) const {
-  if (!past && x.size(0) * x.size(1) > x.size(2)) return joined(x, mask);
-  KeysAndValues seen{by_head(tokeys(x)), by_head(tovalues(x))};
+  if (!past && x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(x, mask);
+  const Tensor queries = split_heads(toqueries(x), heads_);  // (B, H, T, D)
+  KeysAndValues seen{split_heads(tokeys(x), heads_), split_heads(tovalues(x), heads_)};
   if (past) seen = past->append(seen);
-  const Tensor attended = dot_product_attention(by_head(toqueries(x)), seen.keys, seen.values, mask);  // (B, H, T, D)
-  return unifyheads(attended.transpose(1, 2).reshape({x.size(0), x.size(1), heads_ * x.size(2)}));
+  return unifyheads(merge_heads(dot_product_attention(queries, seen.keys, seen.values, mask)));
 }
 
-Tensor WideAttention::joined(const Tensor& x, const Mask& mask) const {
-  const int64_t B = x.size(0), T = x.size(1), D = x.size(2), H = heads_;
+Tensor WideAttention::with_joined_maps(const Tensor& x, const Mask& mask) const {
+  const int64_t D = x.size(2), H = heads_;
   const Tensor wq = toqueries.weight.view({H, D, D}), wk = tokeys.weight.view({H, D, D});
   const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
   const Tensor to_queries = matmul(wk.transpose(1, 2), wq).view({H * D, D});
   const Tensor unify = matmul(wu, wv).transpose(0, 1).reshape({D, H * D});
-  const Tensor queries = linear(x, to_queries, {}, Rows::spaced), seen = x.unsqueeze(1);
-  const Tensor attended = dot_product_attention(by_head(queries), seen, seen, mask);  // (B, H, T, D)
-  return linear(attended.transpose(1, 2).reshape({B, T, H * D}), unify, unifyheads.bias);
+  const Tensor queries = split_heads(linear(x, to_queries, {}, Rows::spaced), H);  // (B, H, T, D)
+  const Tensor seen = x.unsqueeze(1);                                              // (B, 1, T, D)
+  return linear(merge_heads(dot_product_attention(queries, seen, seen, mask)), unify, unifyheads.bias);
 }
 
 }  // namespace reel::nn

@@ -30,6 +30,11 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling = Scaling::scores, double drop = 0);
 
+/// Heads side by side (..., T, H D) -> (..., H, T, D), as a view.
+Tensor split_heads(const Tensor& x, int64_t heads);
+/// And back: (..., H, T, D) -> (..., T, H D)
+Tensor merge_heads(const Tensor& x);
+
 /// One head: queries, keys and values are linear maps of x (..., T, D), without bias; scores are divided by √D.
 class SingleHeadAttention : public Module {
  public:
@@ -53,13 +58,11 @@ class WideAttention : public Module {
   Linear unifyheads;                   // (D, H D)
 
  private:
-  /// (B, T, H D) -> (B, H, T, D)
-  Tensor by_head(const Tensor& all) const;
   /// The same with half as many maps of x. Each is as wide as the embedding, so that two in a row are one of that size,
   ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = (Wu Wv) (x p),
   /// and to multiply these once costs less than to map more than D tokens twice. Then x itself is the keys and the
   /// values of all heads.
-  Tensor joined(const Tensor& x, const Mask& mask) const;
+  Tensor with_joined_maps(const Tensor& x, const Mask& mask) const;
 
   int64_t heads_;
 };

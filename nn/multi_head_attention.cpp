@@ -30,30 +30,16 @@ MultiHeadAttention::MultiHeadAttention(const Config& c)
   }
 }
 
-Tensor MultiHeadAttention::by_head(const Tensor& all) const {
-  Shape shape = all.shape();
-  shape[all.rank() - 1] = heads_;
-  shape.insert(all.rank(), all.size(-1) / heads_);
-  return all.view(shape).transpose(-3, -2);
-}
-
-Tensor MultiHeadAttention::joined(const Tensor& heads) const {
-  const Tensor by_time = heads.transpose(-3, -2);  // (..., T, H, D/H)
-  Shape shape = by_time.shape();
-  shape.erase(by_time.rank() - 1);
-  shape[shape.rank() - 1] = heads.size(-1) * heads_;
-  return by_time.reshape(shape);
-}
-
 KeysAndValues MultiHeadAttention::keys_and_values(const Texts& memory) const {
-  return {by_head(memory.with(w_ks(memory.vectors)).padded()), by_head(memory.with(w_vs(memory.vectors)).padded())};
+  return {split_heads(memory.with(w_ks(memory.vectors)).padded(), heads_),
+          split_heads(memory.with(w_vs(memory.vectors)).padded(), heads_)};
 }
 
 template <class MemoryOf>
 Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const {
   Tensor maps;
   const Tensor output = residual(x.vectors, [&](const Tensor& in) {
-    const Tensor queries = by_head(x.with(w_qs(in)).padded());
+    const Tensor queries = split_heads(x.with(w_qs(in)).padded(), heads_);
     const KeysAndValues memory = memory_of(x.with(in));
     Tensor heads;  // (B, H, T, D/H)
     if (keep == KeepMaps::yes) {
@@ -62,16 +48,16 @@ Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps k
     } else {
       heads = dot_product_attention(queries, memory.keys, memory.values, mask, Scaling::scores, drop.rate());
     }
-    return fc(x.like_these(joined(heads)));
+    return fc(x.like_these(merge_heads(heads)));
   });
   return {output, maps};
 }
 
 Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const {
-  const Tensor queries = by_head(w_qs(x.vectors));  // (H, _, D/H)
-  const Tensor keys = by_head(w_ks(memory.vectors)), values = by_head(w_vs(memory.vectors));
-  return fc(joined(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask,
-                                    score_scale(queries), drop.rate())));
+  const Tensor queries = split_heads(w_qs(x.vectors), heads_);  // (H, _, D/H)
+  const Tensor keys = split_heads(w_ks(memory.vectors), heads_), values = split_heads(w_vs(memory.vectors), heads_);
+  return fc(merge_heads(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask,
+                                         score_scale(queries), drop.rate())));
 }
 
 Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {

@@ -50,9 +50,6 @@ class MultiHeadAttention : public Module {
   Residual residual;
 
  private:
-  /// (..., T, D) -> (..., H, T, D/H), and back
-  Tensor by_head(const Tensor& all) const;
-  Tensor joined(const Tensor& heads) const;
   /// x, normalized where that comes first, attends to memory_of(x).
   template <class MemoryOf>
   Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
