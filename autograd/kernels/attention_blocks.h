@@ -35,8 +35,6 @@ struct Workspace {
   }
 };
 
-inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-
 /// Rows of scores have room for whole vectors. What stands behind the last query is computed with, but never used.
 template <class T>
 int64_t padded(int64_t queries) {

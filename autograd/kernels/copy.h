@@ -12,7 +12,7 @@ namespace reel::kernels {
 
 template <class From, class To>
 void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_strides) {
-  constexpr int64_t elements_per_chunk = 32768;
+  constexpr int64_t copies_per_chunk = 2 * elements_per_chunk;
   const Nest<2> nest(sizes, {from_strides, to_strides});
   const int64_t n = nest.row_length(), from_step = nest.row_stride(0), to_step = nest.row_stride(1);
   const bool dense = std::is_same_v<From, To> && (n == 1 || (from_step == 1 && to_step == 1));
@@ -27,8 +27,8 @@ void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_st
   };
 
   // Long rows are cut, short ones bundled, so that every thread finds work.
-  const int64_t piece = std::min(n, elements_per_chunk), pieces = (n + piece - 1) / piece;
-  parallel_for(nest.rows() * pieces, elements_per_chunk / piece, [&](int64_t begin, int64_t end) {
+  const int64_t piece = std::min(n, copies_per_chunk), pieces = divide_up(n, piece);
+  parallel_for(nest.rows() * pieces, copies_per_chunk / piece, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const auto [source, target] = nest.offsets(unit / pieces);
       const int64_t start = unit % pieces * piece;

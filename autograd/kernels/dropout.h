@@ -29,7 +29,7 @@ void drop(const DropoutMask& mask, int64_t n, const std::uint32_t* words, const 
 template <class T>
 void dropout(int64_t n, const T* x, T* y, const DropoutMask& mask) {
   constexpr int64_t blocks = 32, words = 4 * blocks, groups_per_chunk = 64;
-  parallel_for((n + words - 1) / words, groups_per_chunk, [&](int64_t begin, int64_t end) {
+  parallel_for(divide_up(n, words), groups_per_chunk, [&](int64_t begin, int64_t end) {
     std::uint32_t word[words];
     for (int64_t group = begin; group < end; ++group) {
       philox4x32_words<blocks>(mask.first_block + static_cast<std::uint64_t>(group * blocks), mask.key, word);

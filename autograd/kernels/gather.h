@@ -12,7 +12,7 @@ namespace reel::kernels {
 /// out[n, :] = table[ids[n], :] for n < count rows of `width`.
 template <class T>
 void gather_rows(int64_t count, int64_t width, const T* table, const std::int32_t* ids, T* out) {
-  parallel_for(count, std::max<int64_t>(1, 16384 / std::max(width, int64_t{1})), [&](int64_t begin, int64_t end) {
+  parallel_for(count, grain_for(width), [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) std::copy_n(table + ids[n] * width, width, out + n * width);
   });
 }
@@ -21,16 +21,15 @@ void gather_rows(int64_t count, int64_t width, const T* table, const std::int32_
 /// keeps the order of n.
 template <class T>
 void scatter_add_rows(int64_t count, int64_t width, const T* rows, const std::int32_t* ids, T* table) {
-  const int64_t strips = (width + lanes<T> - 1) / lanes<T>;
-  parallel_for(strips, std::max<int64_t>(1, 8192 / std::max(count * lanes<T>, int64_t{1})),
-               [&](int64_t begin, int64_t end) {
-                 const int64_t first = begin * lanes<T>, last = std::min(width, end * lanes<T>);
-                 for (int64_t n = 0; n < count; ++n) {
-                   T* to = table + ids[n] * width;
-                   const T* from = rows + n * width;
-                   for (int64_t i = first; i < last; ++i) to[i] += from[i];
-                 }
-               });
+  const int64_t strips = divide_up(width, lanes<T>);
+  parallel_for(strips, grain_for(count * lanes<T>, elements_per_chunk / 2), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * lanes<T>, last = std::min(width, end * lanes<T>);
+    for (int64_t n = 0; n < count; ++n) {
+      T* to = table + ids[n] * width;
+      const T* from = rows + n * width;
+      for (int64_t i = first; i < last; ++i) to[i] += from[i];
+    }
+  });
 }
 
 /// out[o, i] = x[o, index[o, i], i] for x (outer, size, inner).

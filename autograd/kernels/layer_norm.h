@@ -44,7 +44,7 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
 }
 
 /// How many pieces layer_norm_backward sums dweight and dbias in.
-inline int64_t layer_norm_pieces(int64_t rows) { return (rows + detail::rows_per_chunk - 1) / detail::rows_per_chunk; }
+inline int64_t layer_norm_pieces(int64_t rows) { return divide_up(rows, detail::rows_per_chunk); }
 
 /// With x̂ = (x - mean) rstd and dx̂ = dy weight:
 ///   dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)),   dweight = Σ dy x̂,   dbias = Σ dy

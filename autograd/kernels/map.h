@@ -25,8 +25,7 @@ struct Operand {
 
 namespace detail {
 
-constexpr int64_t block_length = 1024;         // elements: a few buffers of it fit the first cache
-constexpr int64_t elements_per_chunk = 16384;  // less work is not worth a second thread
+constexpr int64_t block_length = 1024;  // elements: a few buffers of it fit the first cache
 
 /// `n` elements as a dense array of T: the operand itself where it is one, else gathered into `buffer`.
 template <class T, class In>
@@ -58,25 +57,24 @@ void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in
   constexpr std::size_t operands = 1 + sizeof...(In);
   const Nest<operands> nest(sizes, {out_strides, in.strides...});
   const int64_t n = nest.row_length();
-  const int64_t blocks_per_row = (n + detail::block_length - 1) / detail::block_length;
+  const int64_t blocks_per_row = divide_up(n, detail::block_length);
   const int64_t block = std::min(n, detail::block_length);
   if (n == 0) return;
 
-  parallel_for(nest.rows() * blocks_per_row, std::max<int64_t>(1, detail::elements_per_chunk / block),
-               [&](int64_t begin, int64_t end) {
-                 T buffers[sizeof...(In)][detail::block_length];
-                 for (int64_t unit = begin; unit < end; ++unit) {
-                   const auto offset = nest.offsets(unit / blocks_per_row);
-                   const int64_t start = unit % blocks_per_row * detail::block_length;
-                   const int64_t count = std::min(n - start, detail::block_length);
-                   [&]<std::size_t... k>(std::index_sequence<k...>) {
-                     detail::map_dense<T>(out + offset[0] + start, count, op,
-                                          detail::dense<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
-                                                           nest.row_stride(k + 1), count, buffers[k])...);
-                   }
-                   (std::index_sequence_for<In...>{});
-                 }
-               });
+  parallel_for(nest.rows() * blocks_per_row, grain_for(block), [&](int64_t begin, int64_t end) {
+    T buffers[sizeof...(In)][detail::block_length];
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const auto offset = nest.offsets(unit / blocks_per_row);
+      const int64_t start = unit % blocks_per_row * detail::block_length;
+      const int64_t count = std::min(n - start, detail::block_length);
+      [&]<std::size_t... k>(std::index_sequence<k...>) {
+        detail::map_dense<T>(out + offset[0] + start, count, op,
+                             detail::dense<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
+                                              nest.row_stride(k + 1), count, buffers[k])...);
+      }
+      (std::index_sequence_for<In...>{});
+    }
+  });
 }
 
 }  // namespace reel::kernels

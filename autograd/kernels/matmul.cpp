@@ -41,8 +41,6 @@ constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
 // A tile goes through this much of k while a line of what comes next is fetched.
 constexpr int64_t depth_of_line = 2;
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 struct Range {
   int64_t begin, end;
   int64_t size() const { return end - begin; }

@@ -17,6 +17,18 @@ namespace reel::kernels {
 
 using std::int64_t;
 
+/// a / b, and a as a multiple of b, both rounded up, for a >= 0 and b > 0.
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
+
+/// So many numbers, read and written once, are worth a second thread.
+inline constexpr int64_t elements_per_chunk = 16384;
+
+/// The grain for items of `size` elements.
+constexpr int64_t grain_for(int64_t size, int64_t elements = elements_per_chunk) {
+  return std::max<int64_t>(1, elements / std::max<int64_t>(size, 1));
+}
+
 /// How many threads share a loop, the calling one among them. At first as many as the environment variable
 /// REEL_THREADS says, or else as there are cores that this process may use.
 int threads();

@@ -79,9 +79,8 @@ void argmax_columns(const T* x, int64_t count, int64_t stride, int64_t columns, 
 
 template <class T>
 void sum(int64_t outer, int64_t count, int64_t inner, const T* x, T* out) {
-  constexpr int64_t elements_per_chunk = 16384;
   if (inner == 1 && outer == 1) {  // one number: threads sum pieces of fixed size, whose sums are added in order
-    const int64_t pieces = (count + elements_per_chunk - 1) / elements_per_chunk;
+    const int64_t pieces = divide_up(count, elements_per_chunk);
     std::vector<T> partial(static_cast<std::size_t>(pieces));
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
@@ -91,13 +90,13 @@ void sum(int64_t outer, int64_t count, int64_t inner, const T* x, T* out) {
     });
     *out = detail::sum_row(partial.data(), pieces);
   } else if (inner == 1) {
-    const int64_t rows_per_chunk = std::max<int64_t>(1, elements_per_chunk / std::max<int64_t>(count, 1));
+    const int64_t rows_per_chunk = grain_for(count);
     parallel_for(outer, rows_per_chunk, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) out[o] = detail::sum_row(x + o * count, count);
     });
   } else {
-    const int64_t strips = (inner + lanes<T> - 1) / lanes<T>;  // of one vector's width
-    const int64_t strips_per_chunk = std::max<int64_t>(1, elements_per_chunk / std::max(count * lanes<T>, int64_t{1}));
+    const int64_t strips = divide_up(inner, lanes<T>);  // of one vector's width
+    const int64_t strips_per_chunk = grain_for(count * lanes<T>);
     parallel_for(outer * strips, strips_per_chunk, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
         const int64_t o = unit / strips, i = unit % strips * lanes<T>;
@@ -111,15 +110,14 @@ void sum(int64_t outer, int64_t count, int64_t inner, const T* x, T* out) {
 /// Where the largest of `count` numbers lies, the first of equal ones; a NaN counts as the largest, as in PyTorch.
 template <class T>
 void argmax(int64_t outer, int64_t count, int64_t inner, const T* x, std::int32_t* out) {
-  parallel_for(outer, std::max<int64_t>(1, 16384 / std::max(count * inner, int64_t{1})),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t o = begin; o < end; ++o) {
-                   for (int64_t i = 0; i < inner; i += detail::records) {
-                     const int64_t columns = std::min(detail::records, inner - i);
-                     detail::argmax_columns(x + o * count * inner + i, count, inner, columns, out + o * inner + i);
-                   }
-                 }
-               });
+  parallel_for(outer, grain_for(count * inner), [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      for (int64_t i = 0; i < inner; i += detail::records) {
+        const int64_t columns = std::min(detail::records, inner - i);
+        detail::argmax_columns(x + o * count * inner + i, count, inner, columns, out + o * inner + i);
+      }
+    }
+  });
 }
 
 }  // namespace reel::kernels

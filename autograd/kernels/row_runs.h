@@ -26,7 +26,7 @@ struct TouchedRows {
     while (i < end && row(i) == row(i - 1) + 1);
     return i;
   }
-  int64_t rows_per_chunk() const { return std::max<int64_t>(1, 16384 / std::max(width, int64_t{1})); }
+  int64_t rows_per_chunk() const { return grain_for(width); }
 };
 
 /// body(start, n, values) for each run of touched rows: n adjacent numbers of the table, from number `start` on, and

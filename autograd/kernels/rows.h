@@ -11,11 +11,9 @@ namespace reel::kernels {
 /// body(r) for every row, several of them in parallel where they are worth it.
 template <class Body>
 void for_each_row(int64_t rows, int64_t n, const Body& body) {
-  constexpr int64_t elements_per_chunk = 8192;
-  parallel_for(rows, std::max<int64_t>(1, elements_per_chunk / std::max(n, int64_t{1})),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t r = begin; r < end; ++r) body(r);
-               });
+  parallel_for(rows, grain_for(n, elements_per_chunk / 2), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) body(r);
+  });
 }
 
 /// body(i, count) for every vector of a row: it starts at element i and has `count` elements, as many as there are

@@ -17,7 +17,6 @@ namespace detail {
 /// body(i, load, store) for the vectors of n numbers; load(p) and store(p, v) take what is left at the end.
 template <class T, class Body>
 void for_each_lane_group(int64_t n, const Body& body) {
-  constexpr int64_t elements_per_chunk = 16384;
   parallel_for(n, elements_per_chunk, [&](int64_t begin, int64_t end) {
     auto load_all = [](const T* p) { return load(p); };
     auto store_all = [](T* p, const Vec<T>& v) { store(p, v); };
@@ -84,7 +83,7 @@ template <class T>
 double sum_of_squares(int64_t n, const T* x) {
   constexpr int64_t piece = 16384;
   constexpr std::size_t chains = 16;
-  const int64_t pieces = (n + piece - 1) / piece;
+  const int64_t pieces = divide_up(n, piece);
   std::vector<double> partial(static_cast<std::size_t>(pieces));
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
