@@ -13,6 +13,7 @@
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
+#include "data/file.h"
 #include "optim/clip.h"
 
 namespace reel::apps {
@@ -115,12 +116,8 @@ bool Trainer::take_steps() {
       record(now);
       continue;
     }
-    score_ = task_.score();
-    for (const Measure& measure : score_) {
-      if (!std::isfinite(measure.value)) fail_diverged();
-    }
+    save_and_score();
     record(now);
-    save();  // before anything is shown: that can fail, too
     if (last) progress.finish();
     progress.clear();
     const std::string when = text("after step ", steps_done_);
@@ -220,6 +217,19 @@ void Trainer::save() {
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
+}
+
+/// Saves first: scoring may take long, and may be killed. A model that cannot be scored does not stay saved.
+void Trainer::save_and_score() {
+  const fs::path path = checkpoint_path(config_.out);
+  const std::string before = data::read_file(path);
+  save();
+  score_ = task_.score();
+  for (const Measure& measure : score_) {
+    if (std::isfinite(measure.value)) continue;
+    write_file_atomically(path, before);
+    fail_diverged();
+  }
 }
 
 void Trainer::write_report(const Report::Pairs& results) {

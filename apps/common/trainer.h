@@ -112,6 +112,7 @@ class Trainer {
   void record(const Step& step);
   void take_folder();
   void save();
+  void save_and_score();
   void write_report(const Report::Pairs& results = {});
   [[noreturn]] void fail_diverged() const;
 

@@ -196,6 +196,19 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   CHECK(here.metrics("parts") == here.metrics("whole"));
 }
 
+TEST_CASE("a run that is killed while it is scored has saved its steps", "[trainer]") {
+  TinyTexts here;
+  here.write("text.txt", tiny_text(300'000));  // nearly all of it is scored, after five steps that take a moment
+  const Outcome killed =
+      here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
+                 "--split 0.02 --test-every 5 --threads 1 --out run & "
+                 "until grep -aqs 'step[^,]*:5,' run/checkpoint.safetensors || [ $(wc -l <run/metrics.csv) -gt 5 ]; "
+                 "do kill -0 $! || exit 99; done 2>/dev/null; kill -KILL $!; wait $!");
+  CHECK(killed.status == 137);
+  CHECK(count_lines(here.metrics("run")) == 5);  // a header and four steps: the fifth is being scored
+  CHECK(note(load_checkpoint(here / "run/checkpoint.safetensors", "generate"), "step") == reel::Json(5));
+}
+
 TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   const auto& [name, more, other] =
       GENERATE(table<std::string, std::string, std::string>({{"generate", "--num-batches", "--model conv"},
