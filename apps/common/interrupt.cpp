@@ -19,6 +19,9 @@ void watch_interrupts() {
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second signal finds the default: the end
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 bool interrupted() { return noted != 0; }

@@ -1,6 +1,7 @@
 #pragma once
 // Ctrl-C as a request: the first one is noted, so that a loop can finish its step and save; the second one ends the
-// process at once, as it would have without this. SIGTERM, which a batch system sends, is taken in the same way.
+// process at once, as it would have without this. SIGTERM, which a batch system sends, is taken in the same way, and so
+// is SIGHUP, which comes when the terminal is closed, unless it was ignored already, as under nohup.
 
 namespace reel::apps {
 

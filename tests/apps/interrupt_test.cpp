@@ -18,6 +18,7 @@ int status_of(Body body) {
   if (child == 0) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     body();
     _exit(interrupted() ? 100 + interrupt_signal() : 0);
   }
@@ -29,7 +30,7 @@ int status_of(Body body) {
 }  // namespace
 
 TEST_CASE("the first signal is noted", "[interrupt]") {
-  for (int number : {SIGINT, SIGTERM}) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     int status = status_of([number] {
       watch_interrupts();
       if (interrupted()) _exit(50);
@@ -38,6 +39,16 @@ TEST_CASE("the first signal is noted", "[interrupt]") {
     REQUIRE(WIFEXITED(status));
     CHECK(WEXITSTATUS(status) == 100 + number);
   }
+}
+
+TEST_CASE("a run under nohup outlives its terminal", "[interrupt]") {
+  int status = status_of([] {
+    signal(SIGHUP, SIG_IGN);
+    watch_interrupts();
+    raise(SIGHUP);
+  });
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("the second signal ends the process", "[interrupt]") {
