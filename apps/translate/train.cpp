@@ -197,7 +197,12 @@ void train_translator(Options& options, TranslateConfig& config) {
     restore_options(options, *saved, fixed);
     trained = restore_translator(*saved, path);
   } else {
-    if (config.data.empty()) options.restore(sentence_defaults());
+    if (config.data.empty()) {
+      options.restore(sentence_defaults());
+      if (config.source != "en" || config.target != "de") {
+        throw UsageError("--source and --target: the built-in sentences are English to German; name others with --data");
+      }
+    }
     check_heads(config);
     start_random(training);
   }

@@ -58,6 +58,10 @@ TEST_CASE("translate: wrong command lines are refused", "[translate]") {
   TinyTexts here;
   check_refused(here.run("translate", ""), 2, "a verb is missing");
   check_refused(here.run("translate", "sample"), 2, "there is no verb \"sample\"");
+  for (const char* languages : {"--source de", "--target fr", "--source de --target en"}) {
+    check_refused(here.run("translate", std::string("train -e 1 -E 8 -d 1 --max 2 ") + languages), 2,
+                  "--source and --target: the built-in sentences are English to German; name others with --data");
+  }
   check_refused(here.train("translate", "-H 3"), 2, "--heads: 3 cannot share out the --embedding of 16");
   CHECK(here.train("translate", "-H 3 --model rnn --out rnn").status == 0);
   check_refused(here.train("translate", "--model lstm"), 2, "--model: \"lstm\" is none of transformer, rnn");
