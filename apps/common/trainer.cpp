@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path metrics_path(const fs::path& folder) { return folder / "metrics.csv"; }
+fs::path report_path(const fs::path& folder) { return folder / "report.html"; }
 
 std::vector<std::string> columns_of(const Task& task) {
   std::vector<std::string> columns{"loss", "accuracy", "learn_rate", "gradient_norm"};
@@ -78,6 +79,7 @@ void Trainer::run() {
   if (plan_.steps == 0) {
     count();
   } else if (!take_steps()) {
+    write_report();
     std::cout << "Stopped after step " << steps_done_ << " of " << plan_.steps << " and saved. To go on: " << app_
               << " train --resume --out " << config_.out << std::endl;
     return;
@@ -179,26 +181,28 @@ void Trainer::record(const Step& step) {
   metrics_->write(steps_done_, row);
 }
 
-/// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors and
-/// previous.csv, or previous-2 and so on where these names are taken.
+/// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors, previous.csv
+/// and previous.html, or previous-2 and so on where one of these names is taken.
 void Trainer::take_folder() {
-  const fs::path folder = config_.out, checkpoint = checkpoint_path(folder);
+  const fs::path folder = config_.out, checkpoint = checkpoint_path(folder), metrics = metrics_path(folder),
+                 report = report_path(folder);
   std::string name = "previous";
-  for (int i = 2; fs::exists(folder / (name + ".safetensors")); ++i) name = text("previous-", i);
-  const fs::path kept = folder / (name + ".safetensors");
+  auto kept = [&](const fs::path& file) { return folder / (name + file.extension().string()); };
+  auto is_taken = [&] { return fs::exists(kept(checkpoint)) || fs::exists(kept(metrics)) || fs::exists(kept(report)); };
+  for (int i = 2; is_taken(); ++i) name = text("previous-", i);
+
   const bool occupied = fs::exists(checkpoint);
-  if (occupied) fs::rename(checkpoint, kept);
+  if (occupied) fs::rename(checkpoint, kept(checkpoint));
   try {
     save();
   } catch (...) {
-    if (occupied) fs::rename(kept, checkpoint);
+    if (occupied) fs::rename(kept(checkpoint), checkpoint);
     throw;
   }
-  if (occupied) {
-    if (fs::exists(metrics_path(folder))) fs::rename(metrics_path(folder), folder / (name + ".csv"));
-    std::cout << "An earlier run's checkpoint is kept as " << kept.string() << std::endl;
-  }
-  metrics_.emplace(metrics_path(folder), columns_of(task_));
+  if (fs::exists(metrics)) fs::rename(metrics, kept(metrics));
+  if (fs::exists(report)) fs::rename(report, kept(report));
+  if (occupied) std::cout << "An earlier run's checkpoint is kept as " << kept(checkpoint).string() << std::endl;
+  metrics_.emplace(metrics, columns_of(task_));
 }
 
 void Trainer::save() {
@@ -261,7 +265,7 @@ void Trainer::write_report(const Report::Pairs& results) {
   task_.report(report);
   report.section("Options");
   report.settings(options_.values());
-  report.write(fs::path(config_.out) / "report.html");
+  report.write(report_path(config_.out));
 }
 
 void Trainer::fail_diverged() const {

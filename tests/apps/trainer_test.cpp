@@ -188,6 +188,8 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
              ContainsSubstring("Stopped after step ") &&
                  ContainsSubstring("saved. To go on: " + program + " train --resume --out parts"));
   CHECK(count_lines(here.metrics("parts")) > 30);
+  const std::string steps = std::to_string(count_lines(here.metrics("parts")) - 1);
+  CHECK_THAT(here.report("parts"), ContainsSubstring("<dt>steps</dt><dd>" + steps + "</dd>"));
   CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
 
   // As one does it: the same line once more, with --resume.
@@ -240,23 +242,32 @@ TEST_CASE("a new run keeps what an earlier one left in its folder", "[trainer]")
   TinyTexts here;
   here.must_train(program, "--out run -r 1");
   const std::string first = here.checkpoint("run"), first_metrics = here.metrics("run");
+  const std::string first_report = here.report("run");
   const Outcome again = here.must_train(program, "--out run -r 2");
   CHECK_THAT(again.out, ContainsSubstring("An earlier run's checkpoint is kept as run/previous.safetensors"));
   const std::string second = here.checkpoint("run");
   CHECK(second != first);
   CHECK(read_file(here / "run/previous.safetensors") == first);
   CHECK(read_file(here / "run/previous.csv") == first_metrics);
+  CHECK(read_file(here / "run/previous.html") == first_report);
 
   here.must_train(program, "--out run -r 3");
   CHECK(read_file(here / "run/previous.safetensors") == first);
   CHECK(read_file(here / "run/previous-2.safetensors") == second);
+
+  // Where one of its names is taken, none of them is used.
+  for (const char* gone : {"run/previous.safetensors", "run/previous.html"}) fs::remove(here / gone);
+  here.must_train(program, "--out run -r 3");
+  CHECK(read_file(here / "run/previous.csv") == first_metrics);
+  CHECK_FALSE(fs::exists(here / "run/previous.safetensors"));
+  CHECK(fs::exists(here / "run/previous-3.csv"));
 
   // One that dies before its first step changes nothing.
   const std::string third = here.checkpoint("run");
   CHECK(here.train(program, "--out run --data missing").status == 1);
   CHECK(here.train(program, "--out run >/dev/full").status == 1);
   CHECK(here.checkpoint("run") == third);
-  CHECK_FALSE(fs::exists(here / "run/previous-3.safetensors"));
+  CHECK_FALSE(fs::exists(here / "run/previous-4.safetensors"));
 }
 
 TEST_CASE("a negative seed is drawn, shown and repeatable", "[trainer]") {
