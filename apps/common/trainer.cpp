@@ -115,7 +115,12 @@ bool Trainer::take_steps() {
     const bool last = steps_done_ == plan_.steps;
     score_.clear();
     if (!last && steps_done_ % plan_.test_every != 0) {
-      record(now);
+      try {
+        record(now);
+      } catch (...) {
+        save();  // a disk may be full, but not the one that checkpoints are on
+        throw;
+      }
       continue;
     }
     save_and_score();
@@ -167,18 +172,13 @@ Trainer::Step Trainer::step() {
 
 void Trainer::record(const Step& step) {
   const double rate = optimizer_->learn_rate();
+  std::vector<Measure> measures = task_.train_measures(step.loss, step.hits.share());
+  measures.insert(measures.end(), score_.begin(), score_.end());
   std::vector<std::pair<std::string_view, double>> row{{"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
-  events_->add_scalar("training/learn-rate", rate, steps_done_);
-  auto add = [&](const std::vector<Measure>& measures) {
-    for (const Measure& measure : measures) {
-      row.emplace_back(measure.column, measure.value);
-      events_->add_scalar(measure.tag, measure.tag_value, steps_done_);
-    }
-  };
-  const std::vector<Measure> training = task_.train_measures(step.loss, step.hits.share());  // the row has views of it
-  add(training);
-  add(score_);
+  for (const Measure& measure : measures) row.emplace_back(measure.column, measure.value);
   metrics_->write(steps_done_, row);
+  events_->add_scalar("training/learn-rate", rate, steps_done_);
+  for (const Measure& measure : measures) events_->add_scalar(measure.tag, measure.tag_value, steps_done_);
 }
 
 /// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors, previous.csv

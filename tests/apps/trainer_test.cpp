@@ -370,6 +370,19 @@ TEST_CASE("output that cannot be written is an error", "[trainer]") {
   CHECK(here.checkpoint("run") == kept);
 }
 
+TEST_CASE("where TensorBoard's files fill the disk, no step is lost", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 1 --out small");
+  const std::size_t blocks = here.checkpoint("small").size() / 512 + 2;  // no file may be longer
+  const Outcome full = here.shell("trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; \"$bin/generate\" " +
+                                  TinyTexts::tiny_model("generate") + "-N 100000 --test-every 100000 --out run");
+  CHECK(full.status == 1);
+  CHECK_THAT(full.last_line_of_err(), ContainsSubstring("cannot write run/events.out.tfevents."));
+  const auto step = note(load_checkpoint(here / "run/checkpoint.safetensors", "generate"), "step").get<std::int64_t>();
+  CHECK(step > 1);
+  CHECK(step == count_lines(here.metrics("run")) - 1);
+}
+
 TEST_CASE("training that diverges ends, and what was saved is kept", "[trainer]") {
   const std::string program = any_program();
   TinyTexts here;
