@@ -68,6 +68,9 @@ void Trainer::go_on(const Checkpoint& saved) {
   if (steps_done_ >= plan_.steps) {
     throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
   }
+  const Json& since = note(saved, "since score");
+  auto count = [&](const char* key) { return since.at(key).get<std::int64_t>(); };
+  since_ = {since.at("loss").number(), count("steps"), {count("right"), count("all")}};
   optimizer_->load_state(saved.optimizer);
   default_generator().set_state(generator_state_from(note(saved, "random")));
   metrics_.emplace(metrics_path(config_.out), columns_of(task_), steps_done_);
@@ -102,14 +105,13 @@ bool Trainer::take_steps() {
   if (steps_done_ == 0) task_.show("before training", false);
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
   Progress progress(plan_.steps, steps_done_);
-  std::int64_t last_scored = steps_done_;
-  double loss_since = 0;
-  Hits hits_since;
+  std::int64_t saved = steps_done_;
   while (steps_done_ < plan_.steps && !(interrupted() && steps_done_ > 0)) {
     optimizer_->set_learn_rate(schedule(steps_done_));
     const Step now = step();
-    loss_since += now.loss;
-    hits_since += now.hits;
+    since_.loss += now.loss;
+    since_.hits += now.hits;
+    ++since_.steps;
     if (!metrics_) take_folder();
     progress.update(steps_done_, now.loss, now.tokens);
     const bool last = steps_done_ == plan_.steps;
@@ -123,20 +125,20 @@ bool Trainer::take_steps() {
       }
       continue;
     }
+    const double loss = since_.loss / static_cast<double>(since_.steps);
+    const std::string line = line_of(loss, since_.hits.share(), optimizer_->learn_rate());
+    if (steps_done_ % plan_.test_every == 0) since_ = {};  // not at the last step: a longer run would not score there
     save_and_score();
     record(now);
+    saved = steps_done_;
     if (last) progress.finish();
     progress.clear();
     const std::string when = text("after step ", steps_done_);
-    const double loss = loss_since / static_cast<double>(steps_done_ - last_scored);
-    std::cout << when << "  train " << line_of(loss, hits_since.share(), optimizer_->learn_rate()) << std::endl;
+    std::cout << when << "  train " << line << std::endl;
     task_.show(when, true);
     write_report();
-    last_scored = steps_done_;
-    loss_since = 0;
-    hits_since = {};
   }
-  if (last_scored < steps_done_) save();
+  if (saved < steps_done_) save();
   return steps_done_ == plan_.steps;
 }
 
@@ -213,12 +215,16 @@ void Trainer::save() {
   // Where it lies and how it is run are no part of a run: with other threads, its checkpoint is the same to the byte.
   auto options = options_.values();
   std::erase_if(options, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
-  Checkpoint checkpoint{weights,
-                        optimizer_->state(),
-                        {{"app", app_},
-                         {"options", to_json(options)},
-                         {"step", steps_done_},
-                         {"random", to_json(default_generator().state())}}};
+  Checkpoint checkpoint{
+      weights,
+      optimizer_->state(),
+      {{"app", app_},
+       {"options", to_json(options)},
+       {"step", steps_done_},
+       {"since score",
+        Json::Object{
+            {"loss", since_.loss}, {"steps", since_.steps}, {"right", since_.hits.right}, {"all", since_.hits.all}}},
+       {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
 }

@@ -108,6 +108,12 @@ class Trainer {
     std::int64_t tokens = 0;
     Hits hits;
   };
+  /// What the steps since the last score came to.
+  struct Since {
+    double loss = 0;  // their sum
+    std::int64_t steps = 0;
+    Hits hits;
+  };
   Step step();
   void record(const Step& step);
   void take_folder();
@@ -124,6 +130,7 @@ class Trainer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0;
   double gradient_norm_ = 0;
+  Since since_;
   std::vector<Measure> score_;          // the latest; empty after a step that is not scored
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;

@@ -25,6 +25,16 @@ std::string events(const TinyTexts& here, const std::string& run) {
   return "";
 }
 
+/// The lines that say what training came to since the last score.
+std::vector<std::string> training_lines(const std::string& out) {
+  std::istringstream stream(out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("after step ") && line.find("  train loss ") != line.npos) lines.push_back(line);
+  }
+  return lines;
+}
+
 }  // namespace
 
 TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
@@ -144,14 +154,27 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
        {"translate", "--model rnn", "-e 1", "-e 2"}}));
   CAPTURE(program, options);
   TinyTexts here;
-  here.must_train(program, options + " --dropout 0.2 --out whole " + whole);
+  const Outcome all = here.must_train(program, options + " --dropout 0.2 --out whole " + whole);
   here.must_train(program, options + " --dropout 0.2 --out parts " + half);
   const Outcome second = here.run(program, "train --resume --out parts " + whole);
   INFO(second.err);
   REQUIRE(second.status == 0);
   CHECK_THAT(second.out, ContainsSubstring(", resumed after step ") && !ContainsSubstring("before training"));
+  const std::vector<std::string> lines = training_lines(second.out);
+  REQUIRE(!lines.empty());
+  for (const std::string& line : lines) CHECK_THAT(all.out, ContainsSubstring(line + "\n"));
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
   CHECK(here.metrics("parts") == here.metrics("whole"));
+}
+
+TEST_CASE("a run made longer between two scores shows what one run would", "[trainer]") {
+  TinyTexts here;
+  const Outcome whole = here.must_train("generate", "--test-every 10 -N 20 --out whole");
+  here.must_train("generate", "--test-every 10 -N 15 --out parts");
+  const Outcome second = here.must_train("generate", "--test-every 10 -N 20 --out parts --resume");
+  REQUIRE(training_lines(second.out).size() == 1);
+  CHECK(training_lines(second.out)[0] == training_lines(whole.out)[1]);
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
 }
 
 TEST_CASE("lazy Adam takes other steps, from the second on", "[trainer]") {
@@ -177,7 +200,7 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   CAPTURE(program, signal);
   TinyTexts here;
   const std::string options = length + " --schedule cosine --optimizer adamw --dropout 0.1 ";
-  here.must_train(program, options + "--out whole");
+  const Outcome whole = here.must_train(program, options + "--out whole");
   const Outcome stopped = here.shell("\"$bin/" + program + "\" " + TinyTexts::tiny_model(program) + options +
                                      "--out parts & "
                                      "until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
@@ -193,7 +216,8 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
 
   // As one does it: the same line once more, with --resume.
-  here.must_train(program, options + "--out parts --resume");
+  const Outcome rest = here.must_train(program, options + "--out parts --resume");
+  for (const std::string& line : training_lines(rest.out)) CHECK_THAT(whole.out, ContainsSubstring(line + "\n"));
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
   CHECK(here.metrics("parts") == here.metrics("whole"));
 }
