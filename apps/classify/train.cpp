@@ -57,6 +57,7 @@ class ClassifyTask : public Task {
                 " classes, a vocabulary of ", corpus_.tokenizer.vocabulary_size(), "\n", config_.model, ": ",
                 model_->parameter_count(), " parameters, seed ", config_.training.seed);
   }
+  std::string topic() const override { return "classification"; }
   std::string title() const override {
     return text(config_.model, " on ", corpus_.name, ", ", model_->parameter_count(), " parameters");
   }
@@ -71,17 +72,11 @@ class ClassifyTask : public Task {
         model_->log_probs(data::drop_words(tokens, config_.word_dropout, hidden, default_generator()));
     return {nll_loss(log_probs, labels), words, count_hits(log_probs, labels)};
   }
-  std::vector<Measure> train_measures(double loss, double accuracy) const override {
-    return {{"loss", loss, "classification/train-loss", loss},
-            {"accuracy", accuracy, "classification/train-accuracy", accuracy}};
-  }
 
-  std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
-  std::vector<Measure> score() override {
-    if (config_.final_run) return {};  // the test part is looked at once, in the end
+  std::optional<Validation> score() override {
+    if (config_.final_run) return std::nullopt;  // the test part is looked at once, in the end
     score_ = score_now();
-    return {{"validation_loss", score_.loss, "classification/validation-loss", score_.loss},
-            {"validation_accuracy", score_.accuracy, "classification/validation-accuracy", score_.accuracy}};
+    return Validation{score_.loss, score_.accuracy};
   }
 
   void show(const std::string& when, bool scored) override {

@@ -24,11 +24,9 @@ namespace fs = std::filesystem;
 fs::path metrics_path(const fs::path& folder) { return folder / "metrics.csv"; }
 fs::path report_path(const fs::path& folder) { return folder / "report.html"; }
 
-std::vector<std::string> columns_of(const Task& task) {
-  std::vector<std::string> columns{"loss", "accuracy", "learn_rate", "gradient_norm"};
-  for (const std::string& column : task.score_columns()) columns.push_back(column);
-  return columns;
-}
+/// Of metrics.csv, after the step.
+const std::vector<std::string> metrics_columns{"loss",          "accuracy",        "learn_rate",
+                                               "gradient_norm", "validation_loss", "validation_accuracy"};
 
 /// "loss 0.6931 nats  accuracy 0.5123  learning rate 0.001"
 std::string line_of(double loss, double accuracy, double learn_rate) {
@@ -73,7 +71,7 @@ void Trainer::go_on(const Checkpoint& saved) {
   since_ = {since.at("loss").number(), count("steps"), {count("right"), count("all")}};
   optimizer_->load_state(saved.optimizer);
   default_generator().set_state(generator_state_from(note(saved, "random")));
-  metrics_.emplace(metrics_path(config_.out), columns_of(task_), steps_done_);
+  metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
 }
 
 void Trainer::run() {
@@ -115,7 +113,7 @@ bool Trainer::take_steps() {
     if (!metrics_) take_folder();
     progress.update(steps_done_, now.loss, now.tokens);
     const bool last = steps_done_ == plan_.steps;
-    score_.clear();
+    score_.reset();
     if (!last && steps_done_ % plan_.test_every != 0) {
       try {
         record(now);
@@ -145,9 +143,7 @@ bool Trainer::take_steps() {
 void Trainer::count() {
   take_folder();
   score_ = task_.score();
-  std::vector<std::pair<std::string_view, double>> row;
-  for (const Measure& measure : score_) row.emplace_back(measure.column, measure.value);
-  metrics_->write(0, row);
+  metrics_->write(0, {{"validation_loss", score_->loss}, {"validation_accuracy", score_->accuracy}});
   task_.show("after counting", true);
 }
 
@@ -173,14 +169,23 @@ Trainer::Step Trainer::step() {
 }
 
 void Trainer::record(const Step& step) {
-  const double rate = optimizer_->learn_rate();
-  std::vector<Measure> measures = task_.train_measures(step.loss, step.hits.share());
-  measures.insert(measures.end(), score_.begin(), score_.end());
-  std::vector<std::pair<std::string_view, double>> row{{"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
-  for (const Measure& measure : measures) row.emplace_back(measure.column, measure.value);
+  const double rate = optimizer_->learn_rate(), accuracy = step.hits.share();
+  std::vector<std::pair<std::string_view, double>> row{
+      {"loss", step.loss}, {"accuracy", accuracy}, {"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
+  if (score_) {
+    row.emplace_back("validation_loss", score_->loss);
+    row.emplace_back("validation_accuracy", score_->accuracy);
+  }
   metrics_->write(steps_done_, row);
-  events_->add_scalar("training/learn-rate", rate, steps_done_);
-  for (const Measure& measure : measures) events_->add_scalar(measure.tag, measure.tag_value, steps_done_);
+
+  auto show = [&](const std::string& name, double value) { events_->add_scalar(name, value, steps_done_); };
+  show("training/learn-rate", rate);
+  show(task_.topic() + "/train-loss", step.loss);
+  show(task_.topic() + "/train-accuracy", accuracy);
+  if (score_) {
+    show(task_.topic() + "/validation-loss", score_->loss);
+    show(task_.topic() + "/validation-accuracy", score_->accuracy);
+  }
 }
 
 /// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors, previous.csv
@@ -204,7 +209,7 @@ void Trainer::take_folder() {
   if (fs::exists(metrics)) fs::rename(metrics, kept(metrics));
   if (fs::exists(report)) fs::rename(report, kept(report));
   if (occupied) std::cout << "An earlier run's checkpoint is kept as " << kept(checkpoint).string() << std::endl;
-  metrics_.emplace(metrics, columns_of(task_));
+  metrics_.emplace(metrics, metrics_columns);
 }
 
 void Trainer::save() {
@@ -235,8 +240,7 @@ void Trainer::save_and_score() {
   const std::string before = data::read_file(path);
   save();
   score_ = task_.score();
-  for (const Measure& measure : score_) {
-    if (std::isfinite(measure.value)) continue;
+  if (score_ && !std::isfinite(score_->loss)) {
     write_file_atomically(path, before);
     fail_diverged();
   }
@@ -246,10 +250,9 @@ void Trainer::write_report(const Report::Pairs& results) {
   Report report(app_, task_.title());
   Report::Pairs highlights;
   if (steps_done_ > 0) highlights.emplace_back("steps", std::to_string(steps_done_));
-  for (const Measure& measure : score_) {
-    std::string name = measure.column;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    highlights.emplace_back(name, short_number(measure.value, 4));
+  if (score_) {
+    highlights.emplace_back("validation loss", short_number(score_->loss, 4));
+    highlights.emplace_back("validation accuracy", short_number(score_->accuracy, 4));
   }
   highlights.insert(highlights.end(), results.begin(), results.end());
   report.highlights(highlights);

@@ -23,12 +23,10 @@
 
 namespace reel::apps {
 
-/// A number that training or validation found: its column in metrics.csv, and its name and value for TensorBoard.
-struct Measure {
-  std::string column;
-  double value;
-  std::string tag;
-  double tag_value;
+/// What a score of the validation part comes to.
+struct Validation {
+  double loss;  // in nats
+  double accuracy;
 };
 
 class Task {
@@ -48,19 +46,16 @@ class Task {
   };
   /// The loss of the next batch, computed while a tape records.
   virtual BatchLoss next_loss() = 0;
-  /// The loss and accuracy of a step: the columns loss and accuracy.
-  virtual std::vector<Measure> train_measures(double loss, double accuracy) const = 0;
-
-  /// The columns that score() fills.
-  virtual std::vector<std::string> score_columns() const = 0;
-  /// Scores the validation part.
-  virtual std::vector<Measure> score() = 0;
+  /// Scores the validation part, if there is one.
+  virtual std::optional<Validation> score() = 0;
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
   /// there is no score.
   virtual void show(const std::string& when, bool scored) = 0;
   /// After the last step: prints what the run came to, and returns it for the report.
   virtual Report::Pairs finish() = 0;
 
+  /// What TensorBoard's names of losses and accuracies begin with.
+  virtual std::string topic() const = 0;
   /// What the run is about, as a line for its report; and what the report shows beside curves and options: samples,
   /// predictions, attention maps.
   virtual std::string title() const = 0;
@@ -131,7 +126,7 @@ class Trainer {
   std::int64_t steps_done_ = 0;
   double gradient_norm_ = 0;
   Since since_;
-  std::vector<Measure> score_;          // the latest; empty after a step that is not scored
+  std::optional<Validation> score_;     // the latest; none after a step that is not scored
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;
 };

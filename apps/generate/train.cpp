@@ -4,7 +4,6 @@
 #include <array>
 #include <iostream>
 #include <memory>
-#include <numbers>
 #include <optional>
 #include <sstream>
 
@@ -42,6 +41,7 @@ class GenerateTask : public Task {
                 " to validate", tested, ", a vocabulary of ", corpus_.tokenizer->vocabulary_size(), "\n", config_.model,
                 learnt);
   }
+  std::string topic() const override { return "generation"; }
   std::string title() const override {
     const std::string size = config_.counts() ? "" : text(", ", model_->parameter_count(), " parameters");
     return text(config_.model, " on ", corpus_.name, size);
@@ -52,16 +52,10 @@ class GenerateTask : public Task {
     const Tensor log_probs = (*model_)(batch.inputs);
     return {nll_loss(log_probs, batch.targets), batch.targets.numel(), count_hits(log_probs, batch.targets)};
   }
-  std::vector<Measure> train_measures(double loss, double accuracy) const override {
-    return {{"loss", loss, "transformer/train-loss", loss * std::numbers::log2e},
-            {"accuracy", accuracy, "transformer/train-accuracy", accuracy}};
-  }
 
-  std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
-  std::vector<Measure> score() override {
+  std::optional<Validation> score() override {
     score_ = score_of(corpus_.validation, "validation");
-    return {{"validation_loss", score_.loss, "transformer/eval-loss", score_.bits()},
-            {"validation_accuracy", score_.accuracy, "transformer/eval-accuracy", score_.accuracy}};
+    return Validation{score_.loss, score_.accuracy};
   }
 
   void show(const std::string& when, bool scored) override {

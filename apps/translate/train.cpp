@@ -42,6 +42,7 @@ class TranslateTask : public Task {
                 " to validate, vocabularies of ", source_.vocabulary_size(), " and ", target_.vocabulary_size(), "\n",
                 config_.model, ": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
   }
+  std::string topic() const override { return "translation"; }
   std::string title() const override {
     return text(config_.model, " on ", name_of_data(), ", ", config_.source, " to ", config_.target, ", ",
                 model_->parameter_count(), " parameters");
@@ -53,16 +54,10 @@ class TranslateTask : public Task {
     return {cross_entropy(logits, batch.outputs, {.label_smoothing = config_.label_smoothing}), batch.outputs.numel(),
             count_hits(logits, batch.outputs)};
   }
-  std::vector<Measure> train_measures(double loss, double accuracy) const override {
-    return {{"loss", loss, "translation/train-loss", loss},
-            {"accuracy", accuracy, "translation/train-accuracy", accuracy}};
-  }
 
-  std::vector<std::string> score_columns() const override { return {"validation_loss", "validation_accuracy"}; }
-  std::vector<Measure> score() override {
+  std::optional<Validation> score() override {
     score_ = evaluate(*model_, validation_, config_.training.batch_size);
-    return {{"validation_loss", score_.loss, "translation/validation-loss", score_.loss},
-            {"validation_accuracy", score_.accuracy, "translation/validation-accuracy", score_.accuracy}};
+    return Validation{score_.loss, score_.accuracy};
   }
 
   void show(const std::string& when, bool scored) override {
@@ -200,7 +195,8 @@ void train_translator(Options& options, TranslateConfig& config) {
     if (config.data.empty()) {
       options.restore(sentence_defaults());
       if (config.source != "en" || config.target != "de") {
-        throw UsageError("--source and --target: the built-in sentences are English to German; name others with --data");
+        throw UsageError(
+            "--source and --target: the built-in sentences are English to German; name others with --data");
       }
     }
     check_heads(config);
