@@ -10,6 +10,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/metrics_reader.h"
 #include "apps/common/progress.h"
+#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
@@ -82,7 +83,7 @@ void Trainer::run() {
   } else if (!take_steps()) {
     write_report();
     std::cout << "Stopped after step " << steps_done_ << " of " << plan_.steps << " and saved. To go on: " << app_
-              << " train --resume --out " << config_.out << std::endl;
+              << " train --resume --out " << shell_word(config_.out) << std::endl;
     return;
   }
   write_report(task_.finish());

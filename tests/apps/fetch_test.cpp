@@ -116,6 +116,8 @@ TEST_CASE("fetch takes a folder, from wherever it is called", "[fetch]") {
   CHECK(fetched.status == 0);
   CHECK(read_file(here / "elsewhere/my plays/new/input.txt") == "First Citizen:\n");
   CHECK_THAT(fetched.out, ContainsSubstring("/elsewhere/my\\ plays/new/input.txt --out"));
+  const Outcome marked = here.shell("apps/fetch shakespeare 'a&b c'");
+  CHECK_THAT(marked.out, ContainsSubstring("/a\\&b\\ c/input.txt "));
   CHECK(here.shell("mkdir empty && apps/fetch shakespeare empty && ls empty").out.ends_with("\ninput.txt\n"));
 }
 

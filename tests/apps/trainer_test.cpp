@@ -206,25 +206,26 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   TinyTexts here;
   const std::string options = length + " --schedule cosine --optimizer adamw --dropout 0.1 ";
   const Outcome whole = here.must_train(program, options + "--out whole");
-  const Outcome stopped = here.shell("\"$bin/" + program + "\" " + TinyTexts::tiny_model(program) + options +
-                                     "--out parts & "
-                                     "until [ -e parts/metrics.csv ] && [ $(wc -l <parts/metrics.csv) -gt 30 ]; "
-                                     "do kill -0 $! || exit 99; done; kill -" +
-                                     signal + " $!; wait $!");
+  const Outcome stopped =
+      here.shell("\"$bin/" + program + "\" " + TinyTexts::tiny_model(program) + options +
+                 "--out 'two parts' & "
+                 "until [ -e 'two parts/metrics.csv' ] && [ $(wc -l <'two parts/metrics.csv') -gt 30 ]; "
+                 "do kill -0 $! || exit 99; done; kill -" +
+                 signal + " $!; wait $!");
   CHECK(stopped.status == (signal == "INT" ? 130 : 143));
   CHECK_THAT(stopped.last_line_of_out(),
              ContainsSubstring("Stopped after step ") &&
-                 ContainsSubstring("saved. To go on: " + program + " train --resume --out parts"));
-  CHECK(count_lines(here.metrics("parts")) > 30);
-  const std::string steps = std::to_string(count_lines(here.metrics("parts")) - 1);
-  CHECK_THAT(here.report("parts"), ContainsSubstring("<dt>steps</dt><dd>" + steps + "</dd>"));
-  CHECK(here.checkpoint("parts") != here.checkpoint("whole"));
+                 ContainsSubstring("saved. To go on: " + program + " train --resume --out 'two parts'"));
+  CHECK(count_lines(here.metrics("two parts")) > 30);
+  const std::string steps = std::to_string(count_lines(here.metrics("two parts")) - 1);
+  CHECK_THAT(here.report("two parts"), ContainsSubstring("<dt>steps</dt><dd>" + steps + "</dd>"));
+  CHECK(here.checkpoint("two parts") != here.checkpoint("whole"));
 
   // As one does it: the same line once more, with --resume.
-  const Outcome rest = here.must_train(program, options + "--out parts --resume");
+  const Outcome rest = here.must_train(program, options + "--out 'two parts' --resume");
   for (const std::string& line : training_lines(rest.out)) CHECK_THAT(whole.out, ContainsSubstring(line + "\n"));
-  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
-  CHECK(here.metrics("parts") == here.metrics("whole"));
+  CHECK(here.checkpoint("two parts") == here.checkpoint("whole"));
+  CHECK(here.metrics("two parts") == here.metrics("whole"));
 }
 
 TEST_CASE("a run that is killed while it is scored has saved its steps", "[trainer]") {

@@ -1,0 +1,18 @@
+#include "apps/common/words.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace reel::apps {
+
+std::string shell_word(std::string_view word) {
+  auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("%+,-./:=@_").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return std::string(word);
+  std::string out = "'";
+  for (char c : word) out.append(c == '\'' ? "'\\''" : std::string(1, c));
+  return out + "'";
+}
+
+}  // namespace reel::apps

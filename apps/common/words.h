@@ -1,0 +1,12 @@
+#pragma once
+// Words put into a line.
+
+#include <string>
+#include <string_view>
+
+namespace reel::apps {
+
+/// `word` as one word for a shell: in quotes where it needs them.
+std::string shell_word(std::string_view word);
+
+}  // namespace reel::apps

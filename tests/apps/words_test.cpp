@@ -1,0 +1,15 @@
+#include "apps/common/words.h"
+
+#include "tests/apps/program.h"
+
+using namespace reel::apps;
+
+TEST_CASE("a shell reads what was meant as one word", "[words]") {
+  CHECK(shell_word("runs/my-run_2.1") == "runs/my-run_2.1");
+  CHECK(shell_word("my run") == "'my run'");
+  Workplace here;
+  for (const char* word :
+       {"", "my run", "a&b c", "it's", "''", "$HOME", "~", "#1", "*", "a\\b", "\"", "Läufe", "a\nb"}) {
+    CHECK(here.shell("printf %s " + shell_word(word)).out == word);
+  }
+}
