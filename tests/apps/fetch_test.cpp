@@ -96,7 +96,8 @@ TEST_CASE("fetch downloads, checks, and says how to train", "[fetch]") {
   CHECK(first.err.empty());
   CHECK_THAT(first.out, ContainsSubstring("mirror/input.txt\nshakespeare is in data-sets/shakespeare.\n"));
   CHECK_THAT(first.out, ContainsSubstring("  build/release/bin/generate train --data data-sets/shakespeare/input.txt "
-                                          "--out runs/shakespeare\n"));
+                                          "-N 2000 -b 12 ") &&
+                            ContainsSubstring(" --out runs/shakespeare\n"));
   CHECK(read_file(here / "data-sets/shakespeare/input.txt") == "First Citizen:\n");
   CHECK(here.shell("ls -A data-sets data-sets/shakespeare").out ==
         "data-sets:\nshakespeare\n\ndata-sets/shakespeare:\ninput.txt\n");
@@ -115,7 +116,7 @@ TEST_CASE("fetch takes a folder, from wherever it is called", "[fetch]") {
   const Outcome fetched = here.shell("cd elsewhere && ../apps/fetch shakespeare 'my plays/new'");
   CHECK(fetched.status == 0);
   CHECK(read_file(here / "elsewhere/my plays/new/input.txt") == "First Citizen:\n");
-  CHECK_THAT(fetched.out, ContainsSubstring("/elsewhere/my\\ plays/new/input.txt --out"));
+  CHECK_THAT(fetched.out, ContainsSubstring("/elsewhere/my\\ plays/new/input.txt -N 2000 "));
   const Outcome marked = here.shell("apps/fetch shakespeare 'a&b c'");
   CHECK_THAT(marked.out, ContainsSubstring("/a\\&b\\ c/input.txt "));
   CHECK(here.shell("mkdir empty && apps/fetch shakespeare empty && ls empty").out.ends_with("\ninput.txt\n"));
