@@ -42,7 +42,7 @@ struct TranslateConfig {
 
 void declare_translate(Options& options, TranslateConfig& config);
 
-/// What is the default instead where no data is named: enough for the built-in sentences, in a minute on one core.
+/// What is the default instead where no data is named: enough for the built-in sentences, in half a minute on one core.
 const std::vector<std::pair<std::string, std::string>>& sentence_defaults();
 
 /// Throws UsageError if the heads cannot share out the width.
