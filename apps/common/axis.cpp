@@ -56,32 +56,17 @@ std::string short_number(double value, int digits) {
   return out.substr(0, e + 1) + (out[e + 1] == '-' ? "-" : "") + out.substr(end);
 }
 
-Axis::Axis(double low, double high, Scale scale) : low_(low), high_(high), scale_(scale) {
+Axis::Axis(double low, double high) : low_(low), high_(high) {
   const double largest = std::max(std::abs(low), std::abs(high));
   if (high - low > 1e-5 * largest) return;  // of closer numbers, labels that differ are too long
-  if (scale_ == Scale::logarithmic) {
-    low_ /= 2;
-    high_ *= 2;
-  } else {
-    const double room = largest > 0 ? largest / 10 : 1;
-    low_ -= room;
-    high_ += room;
-  }
+  const double room = largest > 0 ? largest / 10 : 1;
+  low_ -= room;
+  high_ += room;
 }
 
-double Axis::place(double value) const {
-  const double place =
-      scale_ == Scale::linear ? (value - low_) / (high_ - low_) : std::log(value / low_) / std::log(high_ / low_);
-  return std::clamp(place, 0.0, 1.0);
-}
+double Axis::place(double value) const { return std::clamp((value - low_) / (high_ - low_), 0.0, 1.0); }
 
 std::vector<Tick> Axis::ticks(double least_step) const {
-  if (scale_ == Scale::linear) return linear_ticks(least_step);
-  std::vector<Tick> ticks = logarithmic_ticks();
-  return ticks.size() < 3 ? linear_ticks(least_step) : ticks;
-}
-
-std::vector<Tick> Axis::linear_ticks(double least_step) const {
   const double step = std::max(round_step(high_ - low_), least_step);
   const auto [size, suffix] = unit_for(std::max(std::abs(low_), std::abs(high_)));
   const int decimals = std::max(0, -exponent_of(step / size));
@@ -95,33 +80,11 @@ std::vector<Tick> Axis::linear_ticks(double least_step) const {
   return ticks;
 }
 
-std::vector<Tick> Axis::logarithmic_ticks() const {
-  const double decades = std::log10(high_) - std::log10(low_);
-  const int stride = std::max(1, static_cast<int>(std::ceil(decades / 8)));  // of exponents
-  std::vector<double> factors{1};
-  if (decades < 4) factors = {1, 3};
-  if (decades < 2) factors = {1, 2, 5};
-  std::vector<Tick> ticks;
-  for (int exponent = exponent_of(low_); exponent <= exponent_of(high_); ++exponent) {
-    if (exponent % stride != 0) continue;
-    for (double factor : factors) {
-      const double value = factor * std::pow(10, exponent);
-      if (value >= low_ * (1 - 1e-9) && value <= high_ * (1 + 1e-9))
-        ticks.push_back({place(value), short_number(value, 4)});
-    }
-  }
-  return ticks;
-}
-
 bool is_near_zero(double low, double high) { return low >= 0 && low < high / 4; }
 
-Axis padded_axis(double low, double high, Scale scale) {
-  if (scale == Scale::logarithmic) {
-    const double room = std::pow(high / low, 0.05);
-    return {low / room, high * room, scale};
-  }
+Axis padded_axis(double low, double high) {
   const double room = (high - low) * 0.05;
-  return {is_near_zero(low, high) ? 0 : low - room, high + room, scale};
+  return {is_near_zero(low, high) ? 0 : low - room, high + room};
 }
 
 }  // namespace reel::apps

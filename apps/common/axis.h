@@ -6,8 +6,6 @@
 
 namespace reel::apps {
 
-enum class Scale { linear, logarithmic };
-
 struct Tick {
   double place;  // 0 at the low end of the axis, 1 at the high end
   std::string label;
@@ -15,9 +13,8 @@ struct Tick {
 
 class Axis {
  public:
-  /// Spans at least low to high; what is hardly a range spans some around it. Logarithmic only for low > 0.
-  /// Magnitudes up to 1e150, and logarithmic ones from 1e-150 on.
-  Axis(double low, double high, Scale scale = Scale::linear);
+  /// Spans at least low to high; what is hardly a range spans some around it. Magnitudes up to 1e150.
+  Axis(double low, double high);
 
   /// Between 0 and 1; what lies outside comes to the nearer end.
   double place(double value) const;
@@ -26,19 +23,15 @@ class Axis {
   std::vector<Tick> ticks(double least_step = 0) const;
 
  private:
-  std::vector<Tick> linear_ticks(double least_step) const;
-  std::vector<Tick> logarithmic_ticks() const;
-
   double low_;
   double high_;
-  Scale scale_;
 };
 
 /// Whether an axis from low to high had better begin at 0.
 bool is_near_zero(double low, double high);
 
 /// A range of y values with room above and below, or down to 0 where that is near.
-Axis padded_axis(double low, double high, Scale scale = Scale::linear);
+Axis padded_axis(double low, double high);
 
 /// With so many significant digits at most: "0.25", "12", "1.5e-5".
 std::string short_number(double value, int digits);

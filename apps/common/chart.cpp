@@ -41,8 +41,7 @@ struct Curve {
 };
 
 Curve make_curve(const Series& series, std::size_t number, const ChartOptions& options) {
-  std::vector<Point> points = drawable(series.points);
-  if (options.y_scale == Scale::logarithmic) std::erase_if(points, [](const Point& p) { return p.y < 1e-100; });
+  const std::vector<Point> points = drawable(series.points);
   Curve curve{series.name, text("series-", number % colours), {}, {}, points.size() <= most_dots, {}};
   for (const Point& point : points) curve.x.add(point.x);
   std::vector<Bucket> buckets = thin(points, most_buckets);
@@ -58,7 +57,7 @@ Curve make_curve(const Series& series, std::size_t number, const ChartOptions& o
 /// The two axes, and where on the drawing a point lies.
 class Plot {
  public:
-  Plot(std::span<const Curve> curves, Scale y_scale) : x_(0, 1), y_(0, 1) {
+  explicit Plot(std::span<const Curve> curves) : x_(0, 1), y_(0, 1) {
     Range x, y;  // y of the lines alone: a band may reach out of the drawing
     for (const Curve& curve : curves) {
       if (curve.line.empty()) continue;
@@ -68,7 +67,7 @@ class Plot {
     }
     if (y.empty()) return;
     x_ = Axis(is_near_zero(x.low, x.high) ? 0 : x.low, x.high);
-    y_ = padded_axis(y.low, y.high, y_scale);
+    y_ = padded_axis(y.low, y.high);
   }
 
   std::string place(double x, double y) const {
@@ -138,7 +137,7 @@ std::string legend_entry(const Curve& curve) {
 std::string chart_html(std::string_view title, const std::vector<Series>& series, const ChartOptions& options) {
   std::vector<Curve> curves;
   for (const Series& one : series) curves.push_back(make_curve(one, curves.size(), options));
-  const Plot plot(curves, options.y_scale);
+  const Plot plot(curves);
 
   std::string out = "<figure class='chart'><figcaption>" + escape_html(title) + "</figcaption>\n<ul class='legend'>";
   for (const Curve& curve : curves) out += legend_entry(curve);

@@ -19,9 +19,8 @@ struct Series {
 };
 
 struct ChartOptions {
-  std::string x_name = "step";    // something counted: only whole numbers are marked
-  Scale y_scale = Scale::linear;  // a logarithmic one has no place for points below 1e-100
-  bool smooth = true;             // not where every turn is meant, as in a learning rate
+  std::string x_name = "step";  // something counted: only whole numbers are marked
+  bool smooth = true;           // not where every turn is meant, as in a learning rate
 };
 
 /// A <figure> with a caption, a legend (each name, and the last y) and the drawing. Points that are not finite are

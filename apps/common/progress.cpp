@@ -146,13 +146,6 @@ void Progress::show() {
   }
 }
 
-void Progress::print(std::string_view line) {
-  bool redraw = bar_is_drawn_;
-  clear();
-  *display_.out << line << '\n' << std::flush;
-  if (redraw) show();
-}
-
 void Progress::clear() {
   if (std::exchange(bar_is_drawn_, false)) *display_.out << "\r\x1b[K" << std::flush;
 }

@@ -9,7 +9,6 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "autograd/shape.h"
 
@@ -57,9 +56,6 @@ class Progress {
   /// `step` steps are done; `tokens` were seen since the last update. To be called after every step: it draws ten times
   /// a second at most.
   void update(int64_t step, double loss, int64_t tokens);
-
-  /// A line that stays: above the bar, or between the lines.
-  void print(std::string_view line);
 
   /// Takes the bar off the screen until the next update, so that something else can write.
   void clear();

@@ -48,7 +48,6 @@ TEST_CASE("a curve lies where its points are", "[chart]") {
 TEST_CASE("a chart of nothing says so", "[chart]") {
   CHECK_THAT(chart_of({}), ContainsSubstring("no data"));
   CHECK_THAT(chart_of({{1, NAN}, {NAN, 1}}), ContainsSubstring("no data"));
-  CHECK_THAT(chart_of({{1, 0}, {2, -1}}, {.y_scale = Scale::logarithmic}), ContainsSubstring("no data"));
   CHECK(html_problem(chart_html("", {})) == "");
 }
 
@@ -63,12 +62,6 @@ TEST_CASE("one point, and points of one height, are drawn in the middle", "[char
   CHECK_THAT(chart_of({{0, 3}, {9, 3}}), ContainsSubstring("class='line' d='M54 126L466 126'"));
   CHECK_THAT(chart_of({{0, 0}, {9, 0}}), ContainsSubstring("class='line' d='M54 126L466 126'"));
   chart_of(std::vector<Point>(5000, {3, 3}));
-  chart_of({{1, 1e-320}}, {.y_scale = Scale::logarithmic});
-}
-
-TEST_CASE("a logarithmic chart leaves out what it has no place for", "[chart]") {
-  const ChartOptions logarithmic{.y_scale = Scale::logarithmic};
-  CHECK(chart_of({{1, 1}, {2, 0}, {3, -4}, {4, 0.1}}, logarithmic) == chart_of({{1, 1}, {4, 0.1}}, logarithmic));
 }
 
 TEST_CASE("a million points make a small chart, quickly", "[chart]") {
