@@ -54,8 +54,9 @@ void eval(Options& options, EvalConfig& c) {
                                                : data.train;
   const EncodedTexts texts = encode(part, *trained.tokenizer, trained.config);
   std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
-            << to_string(
-                   evaluate([&](const Ids& tokens) { return trained.model->logits(tokens); }, texts, c.batch_size))
+            << to_string(evaluate(
+                   *trained.model, [&](const Ids& tokens) { return trained.model->logits(tokens); }, texts,
+                   c.batch_size))
             << std::endl;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "apps/common/accuracy.h"
+#include "apps/common/eval_mode.h"
 #include "autograd/error.h"
 #include "data/batch_order.h"
 
@@ -90,8 +91,9 @@ std::string to_string(const ClassifyScore& score) {
   return line;
 }
 
-ClassifyScore evaluate(const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
-                       std::int64_t batch_size) {
+ClassifyScore evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits,
+                       const EncodedTexts& texts, std::int64_t batch_size) {
+  const EvalMode mode(model);
   ClassifyScore score;
   Hits hits;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");

@@ -46,9 +46,9 @@ struct ClassifyScore {
 /// "accuracy 0.8745  loss 0.3021 nats  texts 25000"
 std::string to_string(const ClassifyScore& score);
 
-/// `logits` says what a model makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
+/// `logits` says what `model` makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
 /// that no text's score depends on the others, whether the model knows padding or not. Throws if there are no texts.
-ClassifyScore evaluate(const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
-                       std::int64_t batch_size);
+ClassifyScore evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits,
+                       const EncodedTexts& texts, std::int64_t batch_size);
 
 }  // namespace reel::apps

@@ -7,6 +7,7 @@
 #include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
 #include "apps/common/axis.h"
+#include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
@@ -34,7 +35,8 @@ ClassifyScore score_of_baseline(const LabelledCorpus& corpus, std::uint64_t seed
         cross_entropy(model(data::pad(corpus.train.tokens, rows).ids), data::pick(corpus.train.labels, rows)));
     optimizer.step();
   }
-  return evaluate(model, corpus.scored, batch_size);
+  return evaluate(
+      model, [&](const Ids& tokens) { return model(tokens); }, corpus.scored, batch_size);
 }
 
 class ClassifyTask : public Task {
@@ -124,10 +126,8 @@ class ClassifyTask : public Task {
 
  private:
   ClassifyScore score_now() {
-    model_->eval();
-    const ClassifyScore score = evaluate([&](const Ids& tokens) { return model_->logits(tokens); }, corpus_.scored, 64);
-    model_->train();
-    return score;
+    return evaluate(
+        *model_, [&](const Ids& tokens) { return model_->logits(tokens); }, corpus_.scored, 64);
   }
 
   struct Prediction {
@@ -137,14 +137,13 @@ class ClassifyTask : public Task {
   };
   /// What the model makes of the examples.
   std::vector<Prediction> predictions() {
-    model_->eval();
+    const EvalMode mode(*model_);
     std::vector<Prediction> predictions;
     for (const auto& [place, text] : corpus_.examples) {
       const Guess guess = best_guess(*model_, corpus_.scored.tokens[place]);
       predictions.push_back({corpus_.classes[static_cast<std::size_t>(corpus_.scored.labels[place])],
                              corpus_.classes[guess.label], guess.probability, text});
     }
-    model_->train();
     return predictions;
   }
 
@@ -154,9 +153,8 @@ class ClassifyTask : public Task {
     const data::Tokens& whole = corpus_.scored.tokens[corpus_.examples[0].place];
     const data::Tokens tokens = data::cut_to(whole, longest, data::Cut::end);
     const std::vector<std::string> names = token_names(corpus_.tokenizer, tokens);
-    model_->eval();
+    const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, std::ssize(tokens)}, tokens));
-    model_->train();
     report.section("Attention",
                    text("In the first of these texts", tokens.size() < whole.size() ? ", the beginning of it" : "",
                         ". Each row is a word, and shows where the model looks from there."));

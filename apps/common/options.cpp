@@ -9,6 +9,7 @@
 
 #include "apps/common/nearest.h"
 #include "apps/common/terminal.h"
+#include "apps/common/words.h"
 
 namespace reel::apps {
 
@@ -24,12 +25,6 @@ std::string in_quotes(std::string_view word) {
   std::string out = "\"";
   for (char c : word) out.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
   return out + "\"";
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string out;
-  for (const std::string& word : words) out.append(out.empty() ? "" : between).append(word);
-  return out;
 }
 
 /// The seeds' scripts write --tb_dir, others --tb-dir.

@@ -5,6 +5,12 @@
 
 namespace reel::apps {
 
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) out.append(i == 0 ? "" : between).append(words[i]);
+  return out;
+}
+
 std::string shell_word(std::string_view word) {
   auto is_plain = [](unsigned char c) {
     return std::isalnum(c) || std::string_view("%+,-./:=@_").find(static_cast<char>(c)) != std::string_view::npos;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/common/accuracy.h"
+#include "apps/common/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
@@ -28,9 +29,7 @@ Score evaluate(nn::LanguageModel& model, std::span<const std::int32_t> tokens, s
   if (tokens.size() < 2) fail(name, " has ", tokens.size(), " tokens; need at least 2 to predict one");
   const auto most = static_cast<std::int64_t>(tokens.size()) - 1;
   const data::TextDataset text({tokens.begin(), tokens.end()}, std::min(model.context(), most), name);
-  const bool was_training = model.training();
-  model.eval();
-
+  const EvalMode mode(model);
   Score score;
   double loss = 0;
   Hits hits;
@@ -43,7 +42,6 @@ Score evaluate(nn::LanguageModel& model, std::span<const std::int32_t> tokens, s
   score.tokens = hits.all;
   score.loss = loss / static_cast<double>(hits.all);
   score.accuracy = hits.share();
-  model.train(was_training);
   return score;
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "apps/common/axis.h"
+#include "apps/common/eval_mode.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
@@ -101,9 +102,8 @@ class GenerateTask : public Task {
     constexpr std::int64_t longest = 44;
     const std::int64_t T = std::min({longest, config_.context, static_cast<std::int64_t>(corpus_.validation.size())});
     const std::vector<std::int32_t> tokens(corpus_.validation.begin(), corpus_.validation.begin() + T);
-    model_->eval();
+    const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, T}, tokens));
-    model_->train();
     if (maps.empty()) return;
     const std::vector<std::string> names = token_names(*corpus_.tokenizer, tokens);
     report.section("Attention", "Each row is a place in the text, and shows where the model looks from there.");

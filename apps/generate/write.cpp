@@ -8,6 +8,7 @@
 #include <ostream>
 #include <string>
 
+#include "apps/common/eval_mode.h"
 #include "apps/common/interrupt.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -63,15 +64,13 @@ std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Gener
 void write_tokens(nn::LanguageModel& model, const std::vector<std::int32_t>& prompt, std::int64_t length,
                   const Choice& choice, Generator& generator, const std::function<bool(std::int32_t)>& each) {
   if (prompt.empty()) fail("write_tokens: the prompt is empty; need at least one token");
-  const bool was_training = model.training();
-  model.eval();
+  const EvalMode mode(model);
   const std::unique_ptr<nn::Reader> reader = model.reader();
   std::vector<std::int32_t> fresh = prompt;
   for (std::int64_t i = 0; i < length; ++i) {
     fresh = {draw(reader->read(fresh).to_vector(), choice, generator)};
     if (!each(fresh[0])) break;
   }
-  model.train(was_training);
 }
 
 void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokenizer& tokenizer,

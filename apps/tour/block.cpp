@@ -37,25 +37,22 @@ void show_block(std::ostream& out) {
   const nn::StateDict& state = block.state_dict();
   const Tensor x = randn({b, t, k}, DType::f64);
 
-  std::vector<Words> rows;
-  auto show = [&](const std::string& expression, const Tensor& result, const std::string& meaning) {
-    rows.push_back({expression, text(result.shape()), meaning});
-    return result;
-  };
-  show("x", x, text(b, " sentences of ", t, " words of ", k, " numbers"));
-  const Tensor attended = show("attention(x)", block.attention(x, Mask::none()), text(h, " heads, as in step 4"));
-  const Tensor added = show("  + x", attended + x, "what the words were, and what they found");
-  const Tensor a = show("a = norm1(...)", block.norm1(added), "");
+  Shapes shapes;
+  shapes.show("x", x, text(b, " sentences of ", t, " words of ", k, " numbers"));
+  const Tensor attended =
+      shapes.show("attention(x)", block.attention(x, Mask::none()), text(h, " heads, as in step 4"));
+  const Tensor added = shapes.show("  + x", attended + x, "what the words were, and what they found");
+  const Tensor a = shapes.show("a = norm1(...)", block.norm1(added), "");
   const Tensor hidden =
-      show("linear(a, W₀, b₀)", linear(a, parameter_of(state, "ff.0.weight"), parameter_of(state, "ff.0.bias")),
-           text(parameter_of(state, "ff.0.weight").size(0) / k, " times as wide"));
-  const Tensor active = show("relu", relu(hidden), "what is negative becomes 0");
+      shapes.show("linear(a, W₀, b₀)", linear(a, parameter_of(state, "ff.0.weight"), parameter_of(state, "ff.0.bias")),
+                  text(parameter_of(state, "ff.0.weight").size(0) / k, " times as wide"));
+  const Tensor active = shapes.show("relu", relu(hidden), "what is negative becomes 0");
   const Tensor narrow =
-      show("linear(..., W₂, b₂)", linear(active, parameter_of(state, "ff.2.weight"), parameter_of(state, "ff.2.bias")),
-           "and back");
-  const Tensor changed = show("  + a", narrow + a, "");
-  const Tensor y = show("y = norm2(...)", block.norm2(changed), "ready for the next block");
-  print(out, align(rows, 3));
+      shapes.show("linear(..., W₂, b₂)",
+                  linear(active, parameter_of(state, "ff.2.weight"), parameter_of(state, "ff.2.bias")), "and back");
+  const Tensor changed = shapes.show("  + a", narrow + a, "");
+  const Tensor y = shapes.show("y = norm2(...)", block.norm2(changed), "ready for the next block");
+  print(out, shapes.table());
   out << "\n  The block in one call comes to the same:\n";
   print(out, difference(block(x, Mask::none()), y));
 

@@ -22,29 +22,26 @@ void show_heads(std::ostream& out) {
   const nn::WideAttention attention(k, h, DType::f64);
   const Tensor x = randn({b, t, k}, DType::f64);
 
-  std::vector<Words> rows;
-  auto show = [&](const std::string& expression, const Tensor& result, const std::string& meaning) {
-    rows.push_back({expression, text(result.shape()), meaning});
-    return result;
-  };
+  Shapes shapes;
   auto fold = [&](const Tensor& all) { return all.view({b, t, h, k}).transpose(1, 2).reshape({b * h, t, k}); };
-  show("x", x, "");
-  const Tensor wide = show("toqueries(x)", attention.toqueries(x), "the queries of all heads in a row");
-  const Tensor split = show("  .view({b, t, h, k})", wide.view({b, t, h, k}), "the row, cut into heads");
-  const Tensor swapped = show("  .transpose(1, 2)", split.transpose(1, 2), "heads before words");
-  const Tensor queries = show("  .reshape({b * h, t, k})", swapped.reshape({b * h, t, k}), "b h sentences; copies");
-  const Tensor keys = show("keys, in the same way", fold(attention.tokeys(x)), "");
-  const Tensor values = show("values, in the same way", fold(attention.tovalues(x)), "");
-  const Tensor scores =
-      show("matmul(queries, keys.transpose(1, 2)) / √k",
-           matmul(queries, keys.transpose(1, 2)) / std::sqrt(static_cast<double>(k)), "words by words, for each head");
-  const Tensor weights = show("softmax", softmax(scores, -1), "");
-  const Tensor found = show("matmul(weights, values)", matmul(weights, values), "");
-  const Tensor unfolded = show("  .view({b, h, t, k})", found.view({b, h, t, k}), "heads out of the batch");
-  const Tensor back = show("  .transpose(1, 2)", unfolded.transpose(1, 2), "words before heads");
-  const Tensor joined = show("  .reshape({b, t, h * k})", back.reshape({b, t, h * k}), "heads in a row; copies");
-  const Tensor y = show("unifyheads", attention.unifyheads(joined), "as wide as x");
-  print(out, align(rows, 3));
+  shapes.show("x", x, "");
+  const Tensor wide = shapes.show("toqueries(x)", attention.toqueries(x), "the queries of all heads in a row");
+  const Tensor split = shapes.show("  .view({b, t, h, k})", wide.view({b, t, h, k}), "the row, cut into heads");
+  const Tensor swapped = shapes.show("  .transpose(1, 2)", split.transpose(1, 2), "heads before words");
+  const Tensor queries =
+      shapes.show("  .reshape({b * h, t, k})", swapped.reshape({b * h, t, k}), "b h sentences; copies");
+  const Tensor keys = shapes.show("keys, in the same way", fold(attention.tokeys(x)), "");
+  const Tensor values = shapes.show("values, in the same way", fold(attention.tovalues(x)), "");
+  const Tensor scores = shapes.show("matmul(queries, keys.transpose(1, 2)) / √k",
+                                    matmul(queries, keys.transpose(1, 2)) / std::sqrt(static_cast<double>(k)),
+                                    "words by words, for each head");
+  const Tensor weights = shapes.show("softmax", softmax(scores, -1), "");
+  const Tensor found = shapes.show("matmul(weights, values)", matmul(weights, values), "");
+  const Tensor unfolded = shapes.show("  .view({b, h, t, k})", found.view({b, h, t, k}), "heads out of the batch");
+  const Tensor back = shapes.show("  .transpose(1, 2)", unfolded.transpose(1, 2), "words before heads");
+  const Tensor joined = shapes.show("  .reshape({b, t, h * k})", back.reshape({b, t, h * k}), "heads in a row; copies");
+  const Tensor y = shapes.show("unifyheads", attention.unifyheads(joined), "as wide as x");
+  print(out, shapes.table());
 
   out << "\n  nn::WideAttention does the same, and leaves out the first copy:\n";
   print(out, difference(attention(x, Mask::none()), y));

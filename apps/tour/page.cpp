@@ -90,6 +90,11 @@ void print(std::ostream& out, const Lines& lines) {
   for (const std::string& line : lines) out << (line.empty() ? "" : spaces(6)) << line << '\n';
 }
 
+Tensor Shapes::show(const std::string& expression, const Tensor& value, const std::string& meaning) {
+  rows_.push_back({expression, text(value.shape()), meaning});
+  return value;
+}
+
 Lines difference(const Tensor& a, const Tensor& b) {
   return {"largest difference between the two: " + fixed(max(reshape(abs(a - b), {-1}), 0).values.item(), 10)};
 }

@@ -38,6 +38,17 @@ Lines beside(const std::vector<Lines>& blocks);
 /// Writes the lines six columns from the left, after an empty one.
 void print(std::ostream& out, const Lines& lines);
 
+/// What an expression comes to, step by step: a row of a table for each, with the shape of its value.
+class Shapes {
+ public:
+  /// Adds the row, and returns `value`.
+  Tensor show(const std::string& expression, const Tensor& value, const std::string& meaning);
+  Lines table() const { return align(rows_, 3); }
+
+ private:
+  std::vector<Words> rows_;
+};
+
 /// How far apart two ways to compute the same are, at most: one line to print().
 Lines difference(const Tensor& a, const Tensor& b);
 

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "apps/common/accuracy.h"
+#include "apps/common/eval_mode.h"
+#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
@@ -14,12 +16,6 @@
 
 namespace reel::apps {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
 
 /// Places of the sentences in batches of about equal length.
 std::vector<data::Rows> batches_by_length(std::span<const data::Tokens> sentences, std::int64_t batch_size) {
@@ -117,7 +113,7 @@ std::string to_string(const TranslateScore& score) {
 }
 
 TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
-  model.eval();
+  const EvalMode mode(model);
   TranslateScore score;
   Hits hits;
   for (const data::Rows& rows : batches_by_length(pairs.sources, batch_size)) {
@@ -129,13 +125,12 @@ TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::i
   score.loss /= static_cast<double>(hits.all);
   score.accuracy = hits.share();
   score.tokens = hits.all;
-  model.train();
   return score;
 }
 
 std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
                                             std::int64_t longest, const SearchConfig& search) {
-  model.eval();
+  const EvalMode mode(model);
   const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
   std::vector<data::Tokens> translations(sources.size());
   for (const data::Rows& rows : batches_by_length(sources, search.beam == 1 ? 64 : 1)) {
@@ -145,7 +140,6 @@ std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<con
                      : std::vector<data::Tokens>{beam_search(model, batch, search.beam, search.alpha, limits)};
     for (std::size_t i = 0; i < rows.size(); ++i) translations[static_cast<std::size_t>(rows[i])] = std::move(found[i]);
   }
-  model.train();
   return translations;
 }
 
@@ -164,7 +158,7 @@ TranslationScore compare(const std::vector<std::string>& translations, const dat
   std::vector<std::string> references;
   Hits exact;
   for (std::size_t i = 0; i < translations.size(); ++i) {
-    references.push_back(joined(data::split_words(text.targets[i], target.rules())));
+    references.push_back(joined(data::split_words(text.targets[i], target.rules()), " "));
     exact += {translations[i] == references[i] ? 1 : 0, 1};
   }
   return {data::corpus_bleu(translations, references).score, exact.share(), translations.size()};

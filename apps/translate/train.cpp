@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "apps/common/axis.h"
+#include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
@@ -127,10 +128,9 @@ class TranslateTask : public Task {
     const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest)};
     const data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
     const data::Tokens read(whole.begin(), whole.end() - 1), written(whole.begin() + 1, whole.end());
-    model.eval();
+    const EvalMode mode(model);
     const nn::Transformer::Maps maps =
         model.attention_maps(Ids({1, std::ssize(source[0])}, source[0]), Ids({1, std::ssize(read)}, read));
-    model.train();
     const auto source_names = token_names(source_, source[0]), read_names = token_names(target_, read);
 
     report.section(

@@ -4,6 +4,12 @@
 
 using namespace reel::apps;
 
+TEST_CASE("words are joined", "[words]") {
+  CHECK(joined({}, ", ").empty());
+  CHECK(joined({"a"}, ", ") == "a");
+  CHECK(joined({"a", "", "b"}, ", ") == "a, , b");
+}
+
 TEST_CASE("a shell reads what was meant as one word", "[words]") {
   CHECK(shell_word("runs/my-run_2.1") == "runs/my-run_2.1");
   CHECK(shell_word("my run") == "'my run'");
