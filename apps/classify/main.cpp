@@ -53,11 +53,9 @@ void eval(Options& options, EvalConfig& c) {
                                   : validation ? train_and_validation(trained.config, data.train).rest
                                                : data.train;
   const EncodedTexts texts = encode(part, *trained.tokenizer, trained.config);
+  auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
   std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
-            << to_string(evaluate(
-                   *trained.model, [&](const Ids& tokens) { return trained.model->logits(tokens); }, texts,
-                   c.batch_size))
-            << std::endl;
+            << to_string(evaluate(*trained.model, logits, texts, c.batch_size)) << std::endl;
 }
 
 struct PredictConfig {
