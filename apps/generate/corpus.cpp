@@ -47,21 +47,22 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
     fail(corpus.name, " is too short: with --split ", config.split, " its ", part, " part has ", size, " token",
          size == 1 ? "" : "s", "; need at least 2, to predict one from the other");
   };
-  check_size("training", train.size());
-  corpus.tokenizer = tokenizer ? std::move(tokenizer) : train_tokenizer(config.tokenizer, train, rest);
-  auto encode = [&](const char* part, std::string_view text_of_part) {
-    std::vector<std::int32_t> tokens;
+  const bool is_new = !tokenizer;
+  if (is_new) check_size("training", train.size());
+  corpus.tokenizer = is_new ? train_tokenizer(config.tokenizer, train, rest) : std::move(tokenizer);
+  auto encode = [&](std::string_view part) {
     try {
-      tokens = corpus.tokenizer->encode(text_of_part, data::Unseen::replace);
+      return corpus.tokenizer->encode(part, data::Unseen::replace);
     } catch (const Error& error) {
       fail(corpus.name, ": ", error.what());
     }
-    check_size(part, tokens.size());
-    return tokens;
   };
-  corpus.train = encode("training", train);
-  corpus.validation = encode("validation", validation);
-  if (config.final_run) corpus.test = encode("test", test);
+  corpus.train = encode(train);
+  corpus.validation = encode(validation);
+  corpus.test = encode(test);
+  if (is_new) check_size("training", corpus.train.size());
+  check_size("validation", corpus.validation.size());
+  if (config.final_run) check_size("test", corpus.test.size());
   return corpus;
 }
 

@@ -39,10 +39,10 @@ void eval(Options&, EvalConfig& c) {
   }
   if (!c.data.empty()) trained.config.data = c.data;
   const Corpus corpus = read_corpus(trained.config, std::move(trained.tokenizer));
-  const Score score =
-      c.final_run ? evaluate(*trained.model, corpus.test, c.batch_size, "the test part of " + corpus.name)
-                  : evaluate(*trained.model, corpus.validation, c.batch_size, "the validation part of " + corpus.name);
-  std::cout << to_string(score) << std::endl;
+  const std::string part = c.final_run ? "test" : "validation";
+  const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,
+                               text("the ", part, " part of ", corpus.name));
+  std::cout << part << ' ' << to_string(score) << std::endl;
 }
 
 struct SampleConfig {

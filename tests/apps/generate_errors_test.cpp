@@ -99,6 +99,10 @@ TEST_CASE("what the model does not know is refused", "[generate]") {
   check_refused(here.run("generate", "sample --from run --prompt \"$(printf '\\377')\""), 1, "--prompt: ");
   write_file(here / "other.txt", std::string(100, 'Z'));
   check_refused(here.run("generate", "eval --from run --data other.txt"), 1, "other.txt: ");
+  write_file(here / "other.txt", "a");
+  check_refused(here.run("generate", "eval --from run --data other.txt"), 1, "its validation part has 1 token;");
+  write_file(here / "other.txt", "at");
+  check_refused(here.run("generate", "eval --from run --data other.txt"), 1, "its validation part has 1 token;");
   check_refused(here.run("generate", "eval --from run --final"), 2, "--final: run was trained without it");
 }
 
