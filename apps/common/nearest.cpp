@@ -4,7 +4,30 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/error.h"
+
 namespace reel::apps {
+namespace {
+
+/// "lr" of "learn-rate"
+std::string initials(std::string_view name) {
+  std::string letters(name.substr(0, 1));
+  for (std::size_t i = 1; i < name.size(); ++i) {
+    if (name[i - 1] == '-') letters += name[i];
+  }
+  return letters;
+}
+
+/// 0 for what was surely meant.
+int difference(std::string_view word, const std::string& name) {
+  if (word.size() >= 2) {
+    if (word == initials(name)) return 0;
+    if (name.starts_with(word) || name.ends_with(text("-", word))) return 1;
+  }
+  return edit_distance(word, name);
+}
+
+}  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
   // row[j]: the distance between the first i letters of a and the first j of b
@@ -28,10 +51,9 @@ std::string nearest_name(std::string_view word, std::span<const std::string> nam
   int least = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   if (word.size() > 100) return nearest;  // no name is so long
   for (const std::string& name : names) {
-    bool begun = word.size() >= 2 && name.starts_with(word);
-    int distance = begun ? 1 : edit_distance(word, name);
-    if (distance < least) {
-      least = distance;
+    const int found = difference(word, name);
+    if (found < least) {
+      least = found;
       nearest = name;
     }
   }

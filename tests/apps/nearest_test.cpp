@@ -21,12 +21,18 @@ TEST_CASE("edit distance", "[nearest]") {
 }
 
 TEST_CASE("the nearest name", "[nearest]") {
-  std::vector<std::string> names{"batch-size", "num-batches", "learn-rate", "lr-warmup", "depth"};
+  std::vector<std::string> names{"batch-size", "num-batches", "learn-rate", "lr-warmup",
+                                 "min-lr",     "random-seed", "depth"};
   CHECK(nearest_name("bach-size", names) == "batch-size");
   CHECK(nearest_name("batchsize", names) == "batch-size");
   CHECK(nearest_name("num-b", names) == "num-batches");
   CHECK(nearest_name("dpeth", names) == "depth");
   CHECK(nearest_name("learning-rate", names) == "learn-rate");
+  CHECK(nearest_name("seed", names) == "random-seed");
+  CHECK(nearest_name("warmup", names) == "lr-warmup");
+  CHECK(nearest_name("batches", names) == "num-batches");
+  CHECK(nearest_name("lr", names) == "learn-rate");
+  CHECK(nearest_name("mup", names).empty());  // what ends a name is a whole word
   CHECK(nearest_name("frobnicate", names).empty());
   CHECK(nearest_name("", names).empty());
   CHECK(nearest_name("x", {}).empty());
