@@ -70,7 +70,8 @@ class Options {
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
-  /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError.
+  /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError, also where a value is
+  /// not UTF-8: a checkpoint could not keep it.
   void parse(std::span<const std::string> arguments);
 
   bool help_wanted() const { return help_wanted_; }

@@ -5,7 +5,8 @@ namespace reel::apps {
 void declare_train(Options& o, GenerateConfig& c) {
   o.section("Data");
   o.add(&c.data, "data", 'D', "FILE", "text to learn from, UTF-8; without it, Reel's own source");
-  o.add_choice(&c.tokenizer, "tokenizer", Options::no_letter, {"char", "byte"}, "what a token is");
+  o.add_choice(&c.tokenizer, "tokenizer", Options::no_letter, {"char", "byte"},
+               "what a token is; byte reads what is not UTF-8, too");
   o.add(&c.split, "split", Options::no_letter, "SHARE", "share of the text that trains; what follows validates",
         more_than(0).and_less_than(1));
   o.add_flag(&c.final_run, "final", 'f', "cut what validates in two, and test on the second half once, at the end");

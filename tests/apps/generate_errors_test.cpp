@@ -64,6 +64,8 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "-l nan"), 2, "--learn-rate: \"nan\" is not a number");
   check_refused(here.train("generate", "--split 1"), 2, "--split: 1 is out of range");
   check_refused(here.train("generate", "--dropout 1"), 2, "--dropout: 1 is out of range");
+  check_refused(here.train("generate", "--data \"$(printf '\\377\\376.txt')\""), 2,
+                "--data: the value FILE is not UTF-8");
   check_refused(here.train("generate", "--out"), 2, "the value DIR is missing");
   check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
   check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
@@ -96,7 +98,7 @@ TEST_CASE("what the model does not know is refused", "[generate]") {
   here.must_train("generate", "--out run");
   check_refused(here.run("generate", "sample --from run --prompt 'the éXt'"), 1, "'X' (U+0058)");
   check_refused(here.run("generate", "sample --from run --prompt 'the éXt'"), 1, "'é' (U+00E9)");
-  check_refused(here.run("generate", "sample --from run --prompt \"$(printf '\\377')\""), 1, "--prompt: ");
+  check_refused(here.run("generate", "sample --from run --prompt \"$(printf '\\377')\""), 2, "--prompt: ");
   write_file(here / "other.txt", std::string(100, 'Z'));
   check_refused(here.run("generate", "eval --from run --data other.txt"), 1, "other.txt: ");
   write_file(here / "other.txt", "a");
