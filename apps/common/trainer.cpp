@@ -235,14 +235,18 @@ void Trainer::save() {
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
 }
 
-/// Saves first: scoring may take long, and may be killed. A model that cannot be scored does not stay saved.
+/// Saves first: scoring may take long, and may be killed. A model whose score is no number does not stay saved.
 void Trainer::save_and_score() {
   const fs::path path = checkpoint_path(config_.out);
-  const std::string before = data::read_file(path);
+  const std::string before = fs::exists(path) ? data::read_file(path) : "";
   save();
   score_ = task_.score();
   if (score_ && !std::isfinite(score_->loss)) {
-    write_file_atomically(path, before);
+    if (before.empty()) {
+      fs::remove(path);
+    } else {
+      write_file_atomically(path, before);
+    }
     fail_diverged();
   }
 }

@@ -426,6 +426,16 @@ TEST_CASE("training that diverges ends, and what was saved is kept", "[trainer]"
   CHECK(here.run(program, "eval --from run").status == 0);
 }
 
+TEST_CASE("where only the score shows that training diverged, what was saved before is kept, too", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 1 --out run");
+  const std::string kept = here.checkpoint("run");
+  const Outcome diverged = here.train("generate", "-N 2 -l 1e30 --resume --out run");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged: after step "));
+  CHECK(here.checkpoint("run") == kept);
+}
+
 TEST_CASE("every verb has a page of help", "[trainer]") {
   const auto& [program, last] = GENERATE(
       table<std::string, std::string>({{"generate", "sample"}, {"classify", "predict"}, {"translate", "predict"}}));
