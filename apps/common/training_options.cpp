@@ -58,12 +58,12 @@ void use_threads(std::int64_t threads) {
 void check_schedule(const TrainingConfig& c, std::int64_t steps) {
   const bool ends = c.schedule == "cosine" || c.schedule == "wsd";
   if (!ends && c.min_lr > 0) {
-    throw UsageError(text("--min-lr: --schedule ", c.schedule, " does not end at a rate; choose cosine or wsd, or leave ",
-                          "--min-lr at 0"));
+    throw UsageError(
+        text("--min-lr: --schedule ", c.schedule, " ends at no rate; choose cosine or wsd, or leave it at 0"));
   }
   if (c.schedule != "wsd" && c.lr_decay > 0) {
-    throw UsageError(text("--lr-decay: --schedule ", c.schedule, " does not fall only at the end; choose wsd, or leave ",
-                          "--lr-decay at 0"));
+    throw UsageError(
+        text("--lr-decay: --schedule ", c.schedule, " has no fall at its end; choose wsd, or leave it at 0"));
   }
   if (!ends) return;
   if (c.min_lr > c.learn_rate) {

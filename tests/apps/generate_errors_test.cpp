@@ -75,11 +75,11 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
   for (const char* schedule : {"constant", "invsqrt"}) {
     check_refused(here.train("generate", std::string("--min-lr 1e-4 --schedule ") + schedule), 2,
-                  std::string("--min-lr: --schedule ") + schedule + " does not end at a rate; choose cosine or wsd");
+                  std::string("--min-lr: --schedule ") + schedule + " ends at no rate; choose cosine or wsd");
   }
   for (const char* schedule : {"constant", "invsqrt", "cosine"}) {
     check_refused(here.train("generate", std::string("--lr-decay 40 --schedule ") + schedule), 2,
-                  std::string("--lr-decay: --schedule ") + schedule + " does not fall only at the end; choose wsd");
+                  std::string("--lr-decay: --schedule ") + schedule + " has no fall at its end; choose wsd");
   }
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
                 "--min-lr: 1 is more than the --learn-rate of 0.01");
