@@ -230,7 +230,7 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
 
 TEST_CASE("a run that is killed while it is scored has saved its steps", "[trainer]") {
   TinyTexts here;
-  here.write("text.txt", tiny_text(300'000));  // nearly all of it is scored, after five steps that take a moment
+  here.write("text.txt", tiny_text(2'000'000));  // nearly all of it is scored, after five steps that take a moment
   const Outcome killed =
       here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
                  "--split 0.02 --test-every 5 --threads 1 --out run & "
