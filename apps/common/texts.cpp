@@ -4,12 +4,11 @@
 
 #include "apps/common/options.h"
 #include "autograd/error.h"
+#include "data/characters.h"
 #include "data/utf8.h"
 
 namespace reel::apps {
 namespace {
-
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
 
 void check_utf8(const std::string& text, const std::string& where) {
   if (data::replace_invalid_utf8(text) != text) fail(where, ": is not UTF-8");
@@ -21,8 +20,8 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
                   const std::function<void(const std::string& text)>& answer) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string where = text(unit, " ", i + 1);
-    if (is_blank(arguments[i])) throw UsageError(where + " is empty");
     check_utf8(arguments[i], where);
+    if (data::is_blank(arguments[i])) throw UsageError(where + " is empty");
   }
   for (const std::string& argument : arguments) answer(argument);
   if (!arguments.empty()) return;
@@ -33,7 +32,7 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
     if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
     if (line.ends_with('\r')) line.pop_back();
     check_utf8(line, text("standard input, line ", number));
-    answer(is_blank(line) ? "" : line);
+    answer(data::is_blank(line) ? "" : line);
   }
 }
 
