@@ -80,7 +80,7 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// Caches have few places for addresses that far apart, and heads that are cut out of such rows are read faster spaced.
 enum class Rows { dense, spaced };
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows rows = Rows::dense);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows layout = Rows::dense);
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
 /// weights of a few queries at a time; nn/attention.h has the same in small steps. Weights are dropped with probability
 /// `drop` < 1, as by dropout(). (ops/attention.cpp)

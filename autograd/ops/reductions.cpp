@@ -61,6 +61,10 @@ double count_over(const Tensor& x, const std::vector<int>& axes) {
   return count;
 }
 
+void check_not_empty(const char* operation, const Tensor& x, int axis) {
+  if (x.size(axis) == 0) fail(operation, ": axis ", axis, " of ", x.shape(), " is empty; there is no largest element");
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
@@ -88,14 +92,16 @@ Tensor var(const Tensor& x, const std::vector<int>& some_axes, int correction, K
   return sum(deviation * deviation, axes, keep) / std::max(0.0, count_over(x, axes) - correction);
 }
 
-Max max(const Tensor& x, int axis) {
-  Ids indices = argmax(x, normal_axis("max", axis, x.rank()));
+Max max(const Tensor& x, int some_axis) {
+  const int axis = normal_axis("max", some_axis, x.rank());
+  check_not_empty("max", x, axis);
+  const Ids indices = argmax(x, axis);
   return {gather(x, axis, indices), indices};
 }
 
 Ids argmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("argmax", some_axis, x.rank());
-  if (x.size(axis) == 0) fail("argmax: axis ", axis, " of ", x.shape(), " is empty; there is no largest element");
+  check_not_empty("argmax", x, axis);
   const Folded folded(x.shape(), axis, axis);
   const Tensor values = dense(x);
   Ids result = Ids::zeros(without(x.shape(), {axis}));

@@ -193,10 +193,10 @@ inline std::vector<Row> catalogue() {
   twice("matmul(a, b)", matmul, any({3}));
   add_row("matmul(a, b)", [](const Xs& x) { return matmul(x[0], x[0].transpose(0, 1)); }, {any({2, 3})});
   const auto affine = [](const Xs& x) { return x.size() == 3 ? linear(x[0], x[1], x[2]) : linear(x[0], x[1]); };
-  add_row("linear(x, weight, bias, rows)", affine, {any({2, 3}), any({4, 3}, 2), any({4}, 3)});
-  add_row("linear(x, weight, bias, rows)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
-  add_row("linear(x, weight, bias, rows)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
-  add_row("linear(x, weight, bias, rows)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
+  add_row("linear(x, weight, bias, layout)", affine, {any({2, 3}), any({4, 3}, 2), any({4}, 3)});
+  add_row("linear(x, weight, bias, layout)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
+  add_row("linear(x, weight, bias, layout)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
+  add_row("linear(x, weight, bias, layout)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
   for (const Conv1dOptions& options :
        {Conv1dOptions{}, Conv1dOptions{2, 1, 1}, Conv1dOptions{1, 2, 2}, Conv1dOptions{3, 1, 2}}) {
     const auto f = [=](const Xs& x) { return conv1d(x[0], x[1], x.size() == 3 ? x[2] : Tensor(), options); };

@@ -119,6 +119,12 @@ TEST_CASE("max along the first of two axes, of more columns than are searched at
   CHECK(max(x, 0).values.to_vector() == max(x.transpose(0, 1), 1).values.to_vector());
 }
 
+TEST_CASE("max and argmax along an empty axis are refused, each by its name") {
+  CHECK_THROWS_WITH(max(zeros({2, 0}), 1), "max: axis 1 of (2, 0) is empty; there is no largest element");
+  CHECK_THROWS_WITH(argmax(zeros({2, 0}), -1), "argmax: axis 1 of (2, 0) is empty; there is no largest element");
+  CHECK(max(zeros({2, 0}), 0).values.shape() == Shape{0});
+}
+
 TEST_CASE("the first of equal ones gets the gradient of max") {
   const auto largest = [](const Tensor& x) { return max(x, 0).values; };
   CHECK(gradient_of(largest, f64({4}, {1, 5, 5, 2})) == Values{0, 1, 0, 0});
