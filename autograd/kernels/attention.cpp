@@ -26,7 +26,7 @@ void exp_columns(int64_t keys, int64_t count, T scale, Matrix<T> scores, T* inve
       store(column + s * scores.row_stride, e);
       sum += e;
     }
-    store(inverses + j, select(sees_nothing, zero, Vec<T>(splat(T(1)) / sum)));
+    store(inverses + j, select(sees_nothing, zero, divide(splat(T(1)), sum)));
     store(log_sums + j, select(sees_nothing, splat(infinity), Vec<T>(fma(largest, factor, log(sum)))));
   }
 }

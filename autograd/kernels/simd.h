@@ -120,7 +120,17 @@ void store_n(T* to, const Vec<T>& x, int64_t n) {
 }
 #endif
 
-// ---- arithmetic and choice; + - * / and comparisons are the vector's own operators ----
+// ---- arithmetic and choice; + - * and comparisons are the vector's own operators ----
+
+/// a / b, rounded once
+template <class T>
+Vec<T> divide(const Vec<T>& a, const Vec<T>& b) {
+#if XSIMD_WITH_NEON64
+  // xsimd multiplies by a refined estimate of 1 / b, which is off by a unit in the last place now and then.
+  if constexpr (std::is_same_v<T, float>) return vdivq_f32(a, b);
+#endif
+  return a / b;
+}
 
 /// a b + c, rounded once where the machine can
 template <class T>

@@ -68,7 +68,7 @@ void adam(int64_t n, T* x, const T* gradient, T* m, T* v, const AdamStep<T>& ste
     put(m + i, first);
     put(v + i, second);
     const Vec<T> root = fma(sqrt(second), splat(step.root_scale), splat(step.epsilon));
-    put(x + i, Vec<T>(before * splat(step.shrink) - splat(step.rate) * first / root));
+    put(x + i, Vec<T>(before * splat(step.shrink) - divide(Vec<T>(splat(step.rate) * first), root)));
   });
 }
 

@@ -7,6 +7,7 @@
 
 namespace reel {
 
+using kernels::divide;
 using kernels::is_nan;
 using kernels::select;
 using kernels::splat;
@@ -40,7 +41,8 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 /// c = a / b          da = dc / b      db = -dc c / b
 Tensor div(const Tensor& a, const Tensor& b) {
-  Tensor c = map("div", std::divides{}, a, b);
+  Tensor c = map(
+      "div", [](auto u, auto v) { return divide(u, v); }, a, b);
   return record("div", {a, b}, c, [b, c](const Tensor& dc, Grads& grads) {
     if (grads.needs(0)) grads.add(0, dc / b);
     if (grads.needs(1)) grads.add(1, -(dc * c / b));

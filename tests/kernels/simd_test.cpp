@@ -125,6 +125,19 @@ TEMPLATE_TEST_CASE("arithmetic and choice", "[simd]", float, double) {
   CHECK_FALSE(any(x > splat(T(lanes<T>))));
 }
 
+TEMPLATE_TEST_CASE("divide rounds once, as the machine's own division does", "[simd]", float, double) {
+  using T = TestType;
+  for (int a = 1; a < 200; ++a) {
+    for (int b = 1; b < 200; ++b) {
+      const T quotient = static_cast<T>(a) / static_cast<T>(b);
+      CHECK(to_array(divide(splat(static_cast<T>(a)), splat(static_cast<T>(b))))[0] == quotient);
+    }
+  }
+  const T infinity = std::numeric_limits<T>::infinity();
+  CHECK(to_array(divide(splat(T(-1)), splat(T(0))))[0] == -infinity);
+  CHECK(to_array(divide(splat(T(1)), splat(infinity)))[0] == 0);
+}
+
 TEMPLATE_TEST_CASE("max and min keep a NaN in their second operand", "[simd]", float, double) {
   using T = TestType;
   Vec<T> nan = splat(std::numeric_limits<T>::quiet_NaN()), one = splat(T(1));
