@@ -21,7 +21,7 @@ struct Corpus {
 
 /// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
-/// count as unknown. Throws if a part has fewer than two tokens; of the training part, only where it trains a tokenizer.
+/// count as unknown. Throws if a part has fewer than two tokens; the training part may where a tokenizer is given.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr);
 
 }  // namespace reel::apps
