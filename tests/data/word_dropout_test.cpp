@@ -37,7 +37,7 @@ TEST_CASE("word dropout: none, all, and the same for the same seed") {
 TEST_CASE("word dropout: padding stays padding, and changes nothing for the words") {
   const Ids words({3, 4}, {5, 6, 7, 8, 9, 4, 5, 6, 7, 8, 9, 4});
   Ids padded({3, 4}, {words.values().begin(), words.values().end()});
-  for (std::size_t place : {6, 7, 9, 10, 11}) padded.values()[place] = pad_id;
+  for (std::size_t place : {6u, 7u, 9u, 10u, 11u}) padded.values()[place] = pad_id;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Generator generator(seed), same(seed);
     const Ids kept = drop_words(padded, 0.5, unknown_id, generator), whole = drop_words(words, 0.5, unknown_id, same);
