@@ -1,10 +1,8 @@
 #pragma once
 // The two types of number a tensor can hold, and the one place that goes from the value to the type.
 
-#include <concepts>
 #include <cstddef>
 #include <ostream>
-#include <type_traits>
 
 namespace reel {
 
@@ -13,10 +11,12 @@ enum class DType { f32, f64 };
 
 inline std::ostream& operator<<(std::ostream& out, DType dtype) { return out << (dtype == DType::f32 ? "f32" : "f64"); }
 
+constexpr DType dtype_for(float) { return DType::f32; }
+constexpr DType dtype_for(double) { return DType::f64; }
+
+/// Of float and double alone: for any other type of number the call is ambiguous.
 template <class T>
-requires std::same_as < std::remove_const_t<T>,
-float > || std::same_as<std::remove_const_t<T>, double> inline constexpr DType dtype_of =
-    std::same_as<std::remove_const_t<T>, float> ? DType::f32 : DType::f64;
+inline constexpr DType dtype_of = dtype_for(T{});
 
 /// Calls body(T{}) with T = float or double: with_type(x.dtype(), [&]<class T>(T) { ... x.data<T>() ... })
 template <class Body>
