@@ -1,83 +1,131 @@
 #include "autograd/storage.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include "autograd/error.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#include <unistd.h>
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace reel {
 namespace {
 
 constexpr std::size_t cache_line = 64;
+constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-// Blocks of middle size are cut from chunks: each in huge pages of its own, they would waste much of their last one.
-constexpr std::size_t smallest_cut = huge_page / 8;
-constexpr std::size_t chunk_size = 8 * huge_page;
-constexpr std::size_t largest_cut = chunk_size / 2;  // from there on, classes are whole huge pages
-bool is_cut(std::size_t size_class) { return size_class >= smallest_cut && size_class < largest_cut; }
+// From here on blocks are cut from the range. Smaller ones are found faster in a list of their size.
+constexpr std::size_t smallest_large = std::size_t{64} << 10;
+bool is_large(std::size_t size) { return size >= smallest_large; }
 
-/// Rounds up to one of four steps between two powers of two: of more than 256 bytes, at most a fifth is wasted.
-std::size_t round_to_class(std::size_t bytes) {
+std::size_t round_up(std::size_t bytes, std::size_t step) { return (bytes + step - 1) / step * step; }
+
+/// What a block of so many bytes takes. Small ones: one of four steps between two powers of two, so that those of
+/// similar sizes can take each other's place; of more than 256 bytes, at most a fifth is wasted. Large ones: whole
+/// pages, and never to their very end, so that the address sanitizer sees who writes on.
+std::size_t size_of_block(std::size_t bytes) {
+  if (is_large(bytes)) return round_up(bytes + 1, page);
   if (bytes <= cache_line) return cache_line;
-  std::size_t step = std::max(cache_line, std::bit_ceil(bytes) / 8);
-  return (bytes + step - 1) / step * step;
-}
-
-std::byte* take_from_system(std::size_t bytes) {
-  const bool large = bytes >= largest_cut;
-  const std::size_t alignment = large ? huge_page : cache_line;
-  const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
-  void* block = std::aligned_alloc(alignment, padded);
-  if (!block) throw std::bad_alloc();
-#ifdef __linux__
-  if (large) madvise(block, padded, MADV_HUGEPAGE);  // only advice: without huge pages it is slower, not wrong
-#endif
-  return static_cast<std::byte*>(block);
+  return round_up(bytes, std::max(cache_line, std::bit_ceil(bytes) / 8));
 }
 
 /// Bytes that the machine has. More can be asked for, but not used.
 std::size_t physical_memory() {
-#ifdef __linux__
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
-#else
-  return std::numeric_limits<std::size_t>::max();
+}
+
+// For the address sanitizer, where it is on: what it would not see in memory that is never given back to the system.
+void allow_access([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t size) {
+#ifdef ASAN_UNPOISON_MEMORY_REGION
+  ASAN_UNPOISON_MEMORY_REGION(begin, size);
+#endif
+}
+void forbid_access([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t size) {
+#ifdef ASAN_POISON_MEMORY_REGION
+  ASAN_POISON_MEMORY_REGION(begin, size);
 #endif
 }
 
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
+/// The free parts of the range; neighbours are one.
+class Holes {
+ public:
+  void add(std::byte* begin, std::size_t size) {
+    auto next = holes_.lower_bound(begin);
+    if (next != holes_.end() && begin + size == next->first) {
+      size += next->second;
+      next = holes_.erase(next);
+    }
+    if (next != holes_.begin()) {
+      auto& [before, size_before] = *std::prev(next);
+      if (before + size_before == begin) {
+        size_before += size;
+        return;
+      }
+    }
+    holes_.emplace_hint(next, begin, size);
+  }
+
+  /// The beginning of the first that is large enough; null if there is none.
+  std::byte* take(std::size_t size) {
+    const auto found =
+        std::find_if(holes_.begin(), holes_.end(), [&](const auto& hole) { return hole.second >= size; });
+    if (found == holes_.end()) return nullptr;
+    const auto [begin, available] = *found;
+    const auto next = holes_.erase(found);
+    if (available > size) holes_.emplace_hint(next, begin + size, available - size);
+    return begin;
+  }
+
+ private:
+  std::map<std::byte*, std::size_t> holes_;  // begin and size
+};
+
 class Pool {
  public:
-  struct Block {
-    std::byte* data;
-    std::size_t size_class;
-  };
+  /// As many addresses as the machine has memory. They take none until they are used.
+  Pool() {
+    for (; limit_ > huge_page; limit_ /= 2) {  // fewer where a process may not have so many
+      void* const range =
+          mmap(nullptr, limit_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (range == MAP_FAILED) continue;
+#ifdef MADV_HUGEPAGE
+      madvise(range, limit_, MADV_HUGEPAGE);  // only advice: without huge pages it is slower, not wrong
+#endif
+      used_end_ = static_cast<std::byte*>(range);
+      holes_.add(used_end_, limit_);
+      break;
+    }
+  }
 
-  Block take(std::size_t size_class) {
+  std::byte* take(std::size_t size) {
     std::lock_guard lock(mutex_);
-    const Block block = find(size_class);
-    stats_.current += size_class;
+    std::byte* const block = is_large(size) ? take_large(size) : take_small(size);
+    stats_.current += size;
     stats_.peak = std::max(stats_.peak, stats_.current);
     return block;
   }
 
-  void give_back(Block block, std::size_t asked) {
+  void give_back(std::byte* block, std::size_t size) {
     std::lock_guard lock(mutex_);
-    free_[block.size_class].push_back(block.data);
-    stats_.current -= asked;
+    if (is_large(size)) {
+      holes_.add(block, size);
+    } else {
+      small_[size].push_back(block);
+    }
+    stats_.current -= size;
   }
 
   MemoryStats stats() {
@@ -91,56 +139,46 @@ class Pool {
   }
 
  private:
-  /// A free block, or else a new one. Batches of texts differ in length: without the larger ones, each new length would
-  /// take memory of its own.
-  Block find(std::size_t size_class) {
-    for (auto free = free_.lower_bound(size_class); free != free_.end() && free->first < 2 * size_class; ++free) {
-      if (free->second.empty()) continue;
-      const Block block{free->second.back(), free->first};
-      free->second.pop_back();
-      return block;
+  /// The first part of the range that is free. So what lives long, such as weights, gathers at its beginning, and the
+  /// rest stays in one piece.
+  std::byte* take_large(std::size_t size) {
+    std::byte* const block = holes_.take(size);
+    if (!block) fail_for_want_of(size);
+    if (block + size > used_end_) {
+      reserve(static_cast<std::size_t>(block + size - used_end_));
+      used_end_ = block + size;
     }
-    return {is_cut(size_class) ? cut(size_class) : allocate(size_class), size_class};
-  }
-
-  std::byte* allocate(std::size_t bytes) {
-    make_room(bytes);
-    std::byte* block = take_from_system(bytes);
-    stats_.reserved += bytes;
-    ++stats_.system_allocations;
     return block;
   }
 
-  /// From the newest chunk, or from another; what is left of the older ones is never touched, and so takes no memory.
-  std::byte* cut(std::size_t bytes) {
-    if (left_ < bytes) {
-      chunk_ = allocate(chunk_size);
-      left_ = chunk_size;
+  std::byte* take_small(std::size_t size) {
+    std::vector<std::byte*>& free = small_[size];
+    if (free.empty()) {
+      void* const block = std::aligned_alloc(cache_line, size);
+      if (!block) throw std::bad_alloc();
+      reserve(size);
+      return static_cast<std::byte*>(block);
     }
-    left_ -= bytes;
-    return std::exchange(chunk_, chunk_ + bytes);
+    std::byte* const block = free.back();
+    free.pop_back();
+    return block;
   }
 
-  /// A system that promises more than it has would end the process later, without a word. Free blocks go back first,
-  /// but for those that share a chunk.
-  void make_room(std::size_t bytes) {
-    static const std::size_t limit = physical_memory();
-    if (bytes <= limit && stats_.reserved <= limit - bytes) return;
-    for (auto& [size_class, blocks] : free_) {
-      if (is_cut(size_class)) continue;
-      stats_.reserved -= size_class * blocks.size();
-      for (std::byte* block : blocks) std::free(block);
-      blocks.clear();
-    }
-    if (bytes <= limit && stats_.reserved <= limit - bytes) return;
-    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.current), " of the machine's ",
-         gib(limit), " GiB are in use; make the batch, the texts or the model smaller");
+  void reserve(std::size_t bytes) {
+    stats_.reserved += bytes;
+    ++stats_.system_allocations;
   }
 
+  [[noreturn]] void fail_for_want_of(std::size_t bytes) const {
+    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.current), " of ", gib(limit_),
+         " GiB are in use; make the batch, the texts or the model smaller");
+  }
+
+  std::size_t limit_ = physical_memory();
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<std::byte*>> free_;
-  std::byte* chunk_ = nullptr;  // what is left of the newest one
-  std::size_t left_ = 0;
+  std::map<std::size_t, std::vector<std::byte*>> small_;  // free blocks of each size
+  Holes holes_;
+  std::byte* used_end_ = nullptr;  // of the range: what lies behind was never used
   MemoryStats stats_{};
 };
 
@@ -152,13 +190,15 @@ Pool& pool() {
 
 }  // namespace
 
-Storage::Storage(std::size_t bytes) : asked_(round_to_class(bytes)) {
-  const auto [data, size_class] = pool().take(asked_);
-  data_ = data;
-  taken_ = size_class;
+Storage::Storage(std::size_t bytes) : size_(size_of_block(bytes)), data_(pool().take(size_)) {
+  allow_access(data_, bytes);
+  forbid_access(data_ + bytes, size_ - bytes);
 }
 
-Storage::~Storage() { pool().give_back({data_, taken_}, asked_); }
+Storage::~Storage() {
+  forbid_access(data_, size_);
+  pool().give_back(data_, size_);
+}
 
 MemoryStats memory_stats() { return pool().stats(); }
 void reset_peak_memory() { pool().reset_peak(); }

@@ -1,10 +1,10 @@
 #pragma once
 // Memory for tensors, from a pool that keeps what is given back.
 //
-// A training step asks for about the same sizes as the step before. So a freed block goes to a list of its size class
-// and the next request takes it from there, or from a class that is not twice as large: after the first step nothing is
-// asked of the system, and no fresh page has to be faulted in. Blocks are 64-byte aligned (a cache line, a full
-// vector); large ones lie on huge pages.
+// A training step asks for about the same sizes as the step before: what was given back serves the next one, nothing is
+// asked of the system, and no fresh page has to be faulted in. Small blocks wait in lists of their size. Large ones are
+// cut from one long range of huge pages, where free neighbours become one, so that other sizes find room there: first
+// fit, Knuth, "The Art of Computer Programming", volume 1, section 2.5. Blocks begin at cache lines (a full vector).
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +22,16 @@ class Storage {
   std::byte* data() const { return data_; }
 
  private:
+  std::size_t size_;  // of the block: bytes, rounded up
   std::byte* data_;
-  std::size_t asked_, taken_;  // bytes, as size classes
 };
 
-/// What all Storage together uses; sizes in bytes, rounded up to the pool's size classes.
+/// What all Storage together uses; bytes, rounded up to what blocks take.
 struct MemoryStats {
   std::size_t current;               // in use now
   std::size_t peak;                  // the most that was in use since the start or reset_peak_memory()
-  std::size_t reserved;              // taken from the system: in use or kept for reuse
-  std::uint64_t system_allocations;  // how often the system was asked for a block
+  std::size_t reserved;              // has ever been in use, and is kept for reuse
+  std::uint64_t system_allocations;  // how often `reserved` has grown
 };
 MemoryStats memory_stats();
 void reset_peak_memory();
