@@ -22,7 +22,10 @@ struct DropoutMask {
 template <class T>
 void drop(const DropoutMask& mask, int64_t n, const std::uint32_t* words, const T* x, T* y) {
   const T scale = static_cast<T>(mask.scale);
-  for (int64_t i = 0; i < n; ++i) y[i] = words[i] < mask.threshold ? T(0) : x[i] * scale;
+  for (int64_t i = 0; i < n; ++i) {
+    const T kept = x[i] * scale;  // in any case: a product that only some elements need is not vectorized
+    y[i] = words[i] < mask.threshold ? T(0) : kept;
+  }
 }
 
 /// The same with the mask's own words.
@@ -32,7 +35,7 @@ void dropout(int64_t n, const T* x, T* y, const DropoutMask& mask) {
   parallel_for(divide_up(n, words), groups_per_chunk, [&](int64_t begin, int64_t end) {
     std::uint32_t word[words];
     for (int64_t group = begin; group < end; ++group) {
-      philox4x32_words<blocks>(mask.first_block + static_cast<std::uint64_t>(group * blocks), mask.key, word);
+      philox4x32_words(blocks, mask.first_block + static_cast<std::uint64_t>(group * blocks), mask.key, word);
       const int64_t start = group * words;
       drop(mask, std::min(words, n - start), word, x + start, y + start);
     }

@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
+
+#include "autograd/kernels/simd.h"
 
 namespace reel::kernels {
 
@@ -16,60 +20,82 @@ namespace philox {
 constexpr std::uint64_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;
 constexpr std::uint32_t key_step_0 = 0x9E3779B9, key_step_1 = 0xBB67AE85;
 constexpr int rounds = 10;
+
+inline std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+inline std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+
+/// All rounds over some counters in step: while one waits for its products, the next is multiplied. A Word has 64 bits,
+/// or is a vector of such. Its lower 32 are a word of the counter, what gathers in the upper ones means nothing.
+template <class Word, std::size_t Count>
+[[gnu::always_inline]] inline void hash(std::array<Word, 4> (&counters)[Count], std::uint64_t key) {
+  std::uint32_t key_0 = low(key), key_1 = high(key);
+  for (int round = 0; round < rounds; ++round) {
+    const Word round_key_0(std::uint64_t{key_0}), round_key_1(std::uint64_t{key_1});
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < Count; ++i) {
+      auto& [c0, c1, c2, c3] = counters[i];
+      const Word product_0 = multiply_lower_halves(c0, Word(multiplier_0));
+      const Word product_1 = multiply_lower_halves(c2, Word(multiplier_1));
+      c0 = (product_1 >> 32) ^ c1 ^ round_key_0;
+      c1 = product_1;
+      c2 = (product_0 >> 32) ^ c3 ^ round_key_1;
+      c3 = product_0;
+    }
+    key_0 += key_step_0;
+    key_1 += key_step_1;
+  }
+}
 }  // namespace philox
 
-/// Ten rounds of Philox4x32 over one counter: four random 32-bit words. Random123 calls it philox4x32_R(10, ...).
+/// The hash of one counter: four random 32-bit words. Random123 calls it philox4x32_R(10, ...).
 inline std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < philox::rounds; ++round) {
-    const std::uint64_t product_0 = philox::multiplier_0 * counter[0], product_1 = philox::multiplier_1 * counter[2];
-    counter = {static_cast<std::uint32_t>(product_1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product_1),
-               static_cast<std::uint32_t>(product_0 >> 32) ^ counter[3] ^ key[1],
-               static_cast<std::uint32_t>(product_0)};
-    key[0] += philox::key_step_0;
-    key[1] += philox::key_step_1;
-  }
-  return counter;
+  std::array<std::uint64_t, 4> one[1] = {{counter[0], counter[1], counter[2], counter[3]}};
+  philox::hash(one, key[0] | std::uint64_t{key[1]} << 32);
+  const auto& [c0, c1, c2, c3] = one[0];
+  return {philox::low(c0), philox::low(c1), philox::low(c2), philox::low(c3)};
 }
 
-/// The words of `Blocks` consecutive blocks under a 64-bit key, one after another. The same ten rounds, in step for all
-/// blocks, so that compilers turn the loops over them into vector code.
-template <int Blocks>
-void philox4x32_words(std::uint64_t first_block, std::uint64_t key, std::uint32_t* words) {
-  std::uint32_t counter[4][Blocks];
-  for (std::uint32_t b = 0; b < Blocks; ++b) {
-    counter[0][b] = static_cast<std::uint32_t>(first_block + b);
-    counter[1][b] = static_cast<std::uint32_t>((first_block + b) >> 32);
-    counter[2][b] = counter[3][b] = 0;
-  }
-  auto key_0 = static_cast<std::uint32_t>(key), key_1 = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < philox::rounds; ++round) {
-    for (int b = 0; b < Blocks; ++b) {
-      const std::uint64_t product_0 = philox::multiplier_0 * counter[0][b];
-      const std::uint64_t product_1 = philox::multiplier_1 * counter[2][b];
-      counter[0][b] = static_cast<std::uint32_t>(product_1 >> 32) ^ counter[1][b] ^ key_0;
-      counter[1][b] = static_cast<std::uint32_t>(product_1);
-      counter[2][b] = static_cast<std::uint32_t>(product_0 >> 32) ^ counter[3][b] ^ key_1;
-      counter[3][b] = static_cast<std::uint32_t>(product_0);
-    }
-    key_0 += philox::key_step_0;
-    key_1 += philox::key_step_1;
-  }
-  for (int b = 0; b < Blocks; ++b) {
-    for (int w = 0; w < 4; ++w) words[4 * b + w] = counter[w][b];
-  }
-}
+namespace philox {
+/// How many vectors of counters go in step, four registers each, and how many blocks that is.
+constexpr std::size_t in_step = vector_registers / 8;
+constexpr int64_t group = static_cast<int64_t>(in_step) * lanes<std::uint64_t>;
 
-/// The same for a number of blocks that is not known when compiling.
-inline void philox4x32_words(std::int64_t blocks, std::uint64_t first_block, std::uint64_t key, std::uint32_t* words) {
-  constexpr int group = 16;
-  std::int64_t block = 0;
-  for (; block + group <= blocks; block += group) {
-    philox4x32_words<group>(first_block + static_cast<std::uint64_t>(block), key, words + 4 * block);
+inline void write_group(std::uint64_t first_block, std::uint64_t key, std::uint32_t* words) {
+  using Word = Vec<std::uint64_t>;
+  const Word zero(std::uint64_t{0}), lower(std::uint64_t{0xffffffff});
+  std::uint64_t block[group];
+  std::iota(block, block + group, first_block);
+
+  std::array<Word, 4> counters[in_step];
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < in_step; ++i) {
+    const Word blocks = load(block + static_cast<int64_t>(i) * lanes<std::uint64_t>);
+    counters[i] = {blocks, blocks >> 32, zero, zero};
   }
-  if (block == blocks) return;
-  std::uint32_t last[4 * group];
-  philox4x32_words<group>(first_block + static_cast<std::uint64_t>(block), key, last);
-  std::copy_n(last, 4 * (blocks - block), words + 4 * block);
+  hash(counters, key);
+  std::uint64_t pairs[2 * group];  // of words, the first one in the lower half
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < in_step; ++i) {
+    const auto& [c0, c1, c2, c3] = counters[i];
+    store_interleaved(pairs + static_cast<int64_t>(2 * i) * lanes<std::uint64_t>, Word((c0 & lower) | (c1 << 32)),
+                      Word((c2 & lower) | (c3 << 32)));
+  }
+  std::memcpy(words, pairs, sizeof pairs);
+}
+}  // namespace philox
+
+/// The words of consecutive blocks, one after another: block b is the hash of the counter {b's lower half, b's upper
+/// half, 0, 0}.
+inline void philox4x32_words(int64_t blocks, std::uint64_t first_block, std::uint64_t key, std::uint32_t* words) {
+  for (; blocks >= philox::group; blocks -= philox::group) {
+    philox::write_group(first_block, key, words);
+    first_block += static_cast<std::uint64_t>(philox::group);
+    words += 4 * philox::group;
+  }
+  if (blocks == 0) return;
+  std::uint32_t last[4 * philox::group];
+  philox::write_group(first_block, key, last);
+  std::copy_n(last, 4 * blocks, words);
 }
 
 }  // namespace reel::kernels

@@ -199,6 +199,25 @@ Vec<T> sqrt(const Vec<T>& x) {
   return xsimd::sqrt(x);
 }
 
+/// The lower 32 bits of a times those of b.
+inline std::uint64_t multiply_lower_halves(std::uint64_t a, std::uint64_t b) {
+  return (a & 0xffffffff) * (b & 0xffffffff);
+}
+inline Vec<std::uint64_t> multiply_lower_halves(const Vec<std::uint64_t>& a, const Vec<std::uint64_t>& b) {
+#if XSIMD_WITH_AVX512F
+  return _mm512_mul_epu32(a, b);
+#elif XSIMD_WITH_AVX2
+  return _mm256_mul_epu32(a, b);
+#elif XSIMD_WITH_SSE2 && !XSIMD_WITH_AVX
+  return _mm_mul_epu32(a, b);
+#elif XSIMD_WITH_NEON64
+  return vmull_u32(vmovn_u64(a), vmovn_u64(b));
+#else
+  const Vec<std::uint64_t> lower(std::uint64_t{0xffffffff});
+  return (a & lower) * (b & lower);
+#endif
+}
+
 // ---- half a vector, where has_halves ----
 
 template <class T>
@@ -286,6 +305,19 @@ void load_transposed(const T* const* from, int64_t offset, Vec<T> (&columns)[qua
     columns[2] = detail::interleave<2, false>(high01, high23, all);
     columns[3] = detail::interleave<2, true>(high01, high23, all);
   }
+}
+
+/// Writes a[0], b[0], a[1], b[1], ...
+template <class T>
+void store_interleaved(T* to, const Vec<T>& a, const Vec<T>& b) {
+  using Register = typename Vec<T>::register_type;
+  const Register first = a, second = b;
+  [&]<int64_t... Lane>(std::integer_sequence<int64_t, Lane...>) {
+    constexpr auto source = [](int64_t place) { return place / 2 + place % 2 * lanes<T>; };
+    store(to, Vec<T>(Register(__builtin_shufflevector(first, second, source(Lane)...))));
+    store(to + lanes<T>, Vec<T>(Register(__builtin_shufflevector(first, second, source(lanes<T> + Lane)...))));
+  }
+  (detail::lane_numbers<T>);
 }
 
 // ---- reductions of one vector, always in the same order ----

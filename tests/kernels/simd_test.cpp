@@ -161,6 +161,22 @@ TEMPLATE_TEST_CASE("load_transposed turns rows into columns", "[simd]", float, d
   }
 }
 
+TEMPLATE_TEST_CASE("store_interleaved takes from two vectors in turn", "[simd]", float, double, std::uint64_t) {
+  using T = TestType;
+  const std::vector<T> values = counting<T>(2 * lanes<T>);
+  std::vector<T> turns(static_cast<std::size_t>(2 * lanes<T>));
+  store_interleaved(turns.data(), load(values.data()), load(values.data() + lanes<T>));
+  for (std::size_t i = 0; i < turns.size(); ++i) CHECK(turns[i] == values[i / 2 + i % 2 * turns.size() / 2]);
+}
+
+TEST_CASE("multiply_lower_halves sees the lower 32 bits, and keeps all 64 of the product", "[simd]") {
+  constexpr std::uint64_t a = 0xfedcba98'ffffffff, b = 0x12345678'fffffffe, product = 0xfffffffd'00000002;
+  CHECK(multiply_lower_halves(a, b) == product);
+  std::vector<std::uint64_t> products(static_cast<std::size_t>(lanes<std::uint64_t>));
+  store(products.data(), multiply_lower_halves(splat(a), splat(b)));
+  for (const std::uint64_t each : products) CHECK(each == product);
+}
+
 TEMPLATE_TEST_CASE("half a vector is its lower half", "[simd]", float, double) {
   using T = TestType;
   if constexpr (has_halves) {
