@@ -11,10 +11,8 @@ namespace {
 
 constexpr std::uint64_t words_per_block = 4;
 
-std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
-
 std::array<std::uint32_t, 4> block_at(const Generator::State& state) {
+  using kernels::philox::high, kernels::philox::low;
   std::uint64_t block = state.position / words_per_block;
   return kernels::philox4x32({low(block), high(block), 0, 0}, {low(state.seed), high(state.seed)});
 }

@@ -145,7 +145,12 @@ class Pool {
     std::byte* const block = holes_.take(size);
     if (!block) fail_for_want_of(size);
     if (block + size > used_end_) {
-      reserve(static_cast<std::size_t>(block + size - used_end_));
+      const auto fresh = static_cast<std::size_t>(block + size - used_end_);
+      if (!has_room(fresh)) {
+        holes_.add(block, size);
+        fail_for_want_of(size);
+      }
+      reserve(fresh);
       used_end_ = block + size;
     }
     return block;
@@ -154,6 +159,7 @@ class Pool {
   std::byte* take_small(std::size_t size) {
     std::vector<std::byte*>& free = small_[size];
     if (free.empty()) {
+      if (!has_room(size)) fail_for_want_of(size);
       void* const block = std::aligned_alloc(cache_line, size);
       if (!block) throw std::bad_alloc();
       reserve(size);
@@ -163,6 +169,9 @@ class Pool {
     free.pop_back();
     return block;
   }
+
+  /// A system that promises more than it has would end the process later, without a word.
+  bool has_room(std::size_t bytes) const { return bytes <= limit_ && stats_.reserved <= limit_ - bytes; }
 
   void reserve(std::size_t bytes) {
     stats_.reserved += bytes;

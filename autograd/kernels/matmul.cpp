@@ -69,7 +69,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k) {
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
   if (cut.blocks() < wanted) {
     const int64_t columns = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
-    cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // of equally many panels, but for the last ones
+    cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // rather more than some twice as wide
   }
   return cut;
 }

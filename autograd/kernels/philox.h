@@ -31,7 +31,7 @@ template <class Word, std::size_t Count>
   std::uint32_t key_0 = low(key), key_1 = high(key);
   for (int round = 0; round < rounds; ++round) {
     const Word round_key_0(std::uint64_t{key_0}), round_key_1(std::uint64_t{key_1});
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < Count; ++i) {
       auto& [c0, c1, c2, c3] = counters[i];
       const Word product_0 = multiply_lower_halves(c0, Word(multiplier_0));

@@ -20,13 +20,19 @@ using namespace reel;
 TEST_CASE("blocks are aligned, writable and apart") {
   std::vector<std::unique_ptr<Storage>> blocks;
   std::set<std::byte*> starts;
+  std::vector<std::size_t> sizes;
   for (std::size_t bytes : {0ul, 1ul, 63ul, 64ul, 65ul, 1000ul, 100'000ul, 3'000'000ul}) {
     for (int i = 0; i < 3; ++i) {
       blocks.push_back(std::make_unique<Storage>(bytes));
       CHECK(reinterpret_cast<std::uintptr_t>(blocks.back()->data()) % 64 == 0);
       CHECK(starts.insert(blocks.back()->data()).second);
-      std::memset(blocks.back()->data(), 1, bytes);
+      std::memset(blocks.back()->data(), static_cast<int>(blocks.size()), bytes);
+      sizes.push_back(bytes);
     }
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::byte* data = blocks[i]->data();
+    CHECK(std::all_of(data, data + sizes[i], [i](std::byte b) { return b == static_cast<std::byte>(i + 1); }));
   }
 }
 
@@ -123,6 +129,16 @@ TEST_CASE("the address sanitizer sees who writes behind a block, or uses one tha
   }
 }
 #endif
+
+TEST_CASE("more than the machine has is an error, after which the pool is as before") {
+  const MemoryStats before = memory_stats();
+  CHECK_THROWS_WITH(Storage(std::size_t{1} << 46), ContainsSubstring("out of memory: 65536 GiB more are needed"));
+  CHECK(memory_stats().current == before.current);
+  CHECK(memory_stats().reserved == before.reserved);
+  const Storage storage(5'000'000);
+  std::memset(storage.data(), 1, 5'000'000);
+  CHECK(memory_stats().current > before.current);
+}
 
 TEST_CASE("the peak can be started anew") {
   { Storage large(20'000'000); }
