@@ -94,7 +94,7 @@ int64_t dropout_blocks(const AttentionShape& shape) {
 
 template <class T>
 int64_t weights_size(const AttentionShape& shape) {
-  return product(shape.batch) * shape.keys * padded<T>(shape.queries);
+  return shape.keys * padded<T>(shape.queries);
 }
 
 template <class T>

@@ -1,10 +1,10 @@
 #pragma once
-// Attention, softmax(scale Q Kᵀ) V, without holding the weights of all queries, unless somebody wants to keep them.
+// Attention, softmax(scale Q Kᵀ) V, without holding the weights of all queries, but of heads that are to keep them.
 //
 // A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
 // and are used up there. The way back computes them again, in blocks of keys and queries, from their logarithm's
-// denominator, which is all that is kept. So memory grows with the length of a text, not with its square. Weights of
-// few keys may be kept instead: that saves the way back one product of five.
+// denominator, which is all that is kept. So memory grows with the length of a text, not with its square. As many heads
+// as there is room for may keep their weights instead: that saves the way back one product of five.
 // After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
 //
 // Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
@@ -46,6 +46,8 @@ struct AttentionShape {
   const std::int32_t* hidden = nullptr;
   /// Of the weights (heads, S, T), each of their rows begun with a block of random words of its own.
   DropoutMask dropout{};
+  /// How many heads, from the first on, keep their weights for the way back.
+  int64_t heads_kept = 0;
 
   /// Multiplications in the forward products of all heads.
   int64_t work() const;
@@ -57,12 +59,12 @@ int64_t attention_grain(int64_t work, int64_t parts);
 /// How many blocks of random words the weights of all heads are dropped by.
 int64_t dropout_blocks(const AttentionShape& shape);
 
-/// How many elements the weights of all heads have, the queries of each padded to whole vectors.
+/// How many elements the weights of a head have, its queries padded to whole vectors.
 template <class T>
 int64_t weights_size(const AttentionShape& shape);
 
 /// out (T, E) of every head, its rows dense, and of every query log Σ exp(scores), +inf where it sees nothing: its
-/// output then is 0. `weights` keeps the weights, in an order known here alone, or is null.
+/// output then is 0. `weights` has room for those of the heads that keep them, in an order known here alone.
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights);

@@ -202,7 +202,9 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
       upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
       upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
       upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
-      if (weights) upcoming.add(weights_at(shape, weights_of(shape, weights, next), 0, 0), shape.keys, shape.queries);
+      if (const T* kept = weights_of(shape, weights, next)) {
+        upcoming.add(weights_at(shape, kept, 0, 0), shape.keys, shape.queries);
+      }
     };
     const Fetching fetching(i, product(shape.batch), announce, together);
     attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,

@@ -165,10 +165,10 @@ void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, in
   });
 }
 
-/// Head i's part of all weights, if they are kept.
+/// Head i's part of the weights that are kept, null where its own are not.
 template <class T>
 T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
-  return weights ? weights + i * shape.keys * padded<std::remove_const_t<T>>(shape.queries) : nullptr;
+  return i < shape.heads_kept ? weights + i * weights_size<std::remove_const_t<T>>(shape) : nullptr;
 }
 
 /// Which keys are hidden from a head.

@@ -49,6 +49,7 @@ struct Offsets {
 struct Part {
   int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
   Offsets own{};
+  int64_t heads_kept = 0;
 };
 
 /// How many heads in a row share keys and values, and have the gradients of these added up while they are made: as many
@@ -85,7 +86,7 @@ struct Problem {
   Generator::State random{};  // where the words start that weights are dropped by
   Shape batch{};              // one head for each index: q's leading axes, the last one cut into groups of heads
   int64_t together = 1;       // how many heads a group has
-  // What the way back needs, too; weights only where they are kept.
+  // What the way back needs, too; weights of those heads that keep them.
   Tensor out{}, log_sums{}, weights{};
 
   kernels::AttentionShape shape(const Part& part) const {
@@ -96,7 +97,8 @@ struct Problem {
                                   .value_width = v.size(-1),
                                   .scale = scale,
                                   .reach = mask.reach(part.queries, part.keys),
-                                  .hidden = mask.padding() ? mask.padding()->data() : nullptr};
+                                  .hidden = mask.padding() ? mask.padding()->data() : nullptr,
+                                  .heads_kept = part.heads_kept};
     if (drop > 0) shape.dropout = dropout_mask(drop, random_of(part));
     return shape;
   }
@@ -143,19 +145,24 @@ struct Problem {
       batch[last] /= together;
       batch.append(together);
     }
+    // So many times the queries' numbers have room for weights that are kept: the way back of classify's 512 keys, 128
+    // wide, gains a tenth by that, and memory still grows with the length of a text alone.
+    constexpr int64_t times_queries = 3;
+    const int64_t room = Tape::recording() ? times_queries * q.numel() : 0;
     Offsets next;
     for (Part& part : parts) {
-      part.own = next;
       const kernels::AttentionShape sizes = shape(part);
-      next.log_sums += kernels::product(sizes.batch) * part.queries;
+      const int64_t heads = kernels::product(sizes.batch);
+      const int64_t size = with_type(q.dtype(), [&]<class T>(T) { return kernels::weights_size<T>(sizes); });
+      part.own = next;
+      part.heads_kept = std::min(heads, (room - next.weights) / std::max<int64_t>(size, 1));
+      next.log_sums += heads * part.queries;
       next.random_blocks += kernels::dropout_blocks(sizes);
-      with_type(q.dtype(), [&]<class T>(T) { next.weights += kernels::weights_size<T>(sizes); });
+      next.weights += part.heads_kept * size;
     }
     out = laid_out_as(q, with_matrices(q, q.size(-2), v.size(-1)));
     log_sums = Tensor({next.log_sums}, q.dtype());
-    // The weights are kept where they are no more than the queries' numbers.
-    const bool few = work() <= q.numel() * (q.size(-1) + v.size(-1));
-    if (few && Tape::recording()) weights = Tensor({next.weights}, q.dtype());
+    weights = Tensor({next.weights}, q.dtype());
     if (drop > 0) random = generator.reserve(4 * static_cast<std::uint64_t>(next.random_blocks));
   }
 
@@ -166,7 +173,7 @@ struct Problem {
     kernels::parallel_for(count, kernels::attention_grain(work(), count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Part& part = parts[static_cast<std::size_t>(i)];
-        body(part, shape(part), weights.defined() ? weights.data<T>() + part.own.weights : nullptr);
+        body(part, shape(part), weights.data<T>() + part.own.weights);
       }
     });
   }

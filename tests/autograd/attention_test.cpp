@@ -80,12 +80,14 @@ TEST_CASE("attention: fused is the same as in small steps, at every size of a bl
   }
 }
 
-TEST_CASE("attention: fused is the same where it keeps its weights, as it does of few keys") {
+TEST_CASE("attention: fused is the same where all heads keep their weights, as of few keys, or half of them") {
   for (const int64_t T : {1, 15, 63, 65, 130}) {
     for (const int64_t S : {1, 31, 257}) {
-      for (const Mask& mask : {Mask::none(), Mask::first(), Mask::causal() & Mask::padding(some_hidden(2, S))}) {
-        CAPTURE(T, S);
-        check_same(by_heads(T, S, S + 3, 9, DType::f64), mask, 1e-12);
+      for (const int64_t D : {S + 3, S / 6 + 1}) {
+        for (const Mask& mask : {Mask::none(), Mask::first(), Mask::causal() & Mask::padding(some_hidden(2, S))}) {
+          CAPTURE(T, S, D);
+          check_same(by_heads(T, S, D, 9, DType::f64), mask, 1e-12);
+        }
       }
     }
   }
@@ -110,7 +112,7 @@ TEST_CASE("attention: fused is the same where threads share the queries and keys
 TEST_CASE("attention: weights are dropped as dropout() does it, each of their columns from a block of its own on") {
   for (const int64_t T : {1, 4, 15, 64, 66, 130}) {
     for (const int64_t S : {1, 31, 257}) {
-      for (const int64_t D : {int64_t{3}, S + 1}) {  // of few keys, weights are kept
+      for (const int64_t D : {int64_t{3}, S / 6 + 1, S + 1}) {  // no head keeps its weights, or half of them, or all
         CAPTURE(T, S, D);
         const Mask mask = Mask::causal() & Mask::padding(some_hidden(2, S));
         auto found = [&](const std::vector<Tensor>& in) {
@@ -156,7 +158,7 @@ TEST_CASE("attention: what an earlier one left in its buffers does not matter") 
 }
 
 TEST_CASE("attention: packed texts are each by itself") {
-  // Texts of one query or key, of none, of a block's length and more; some whose weights are kept.
+  // Texts of one query or key, of none, of a block's length and more; some whose heads keep their weights.
   const Ids q_starts({0, 1, 8, 8, 72, 137}), k_starts({0, 5, 5, 9, 73, 340});
   for (const int64_t D : {4, 80}) {
     const std::vector<Tensor> inputs{away_from_zero({137, 2, D}, 1).transpose(0, 1),
