@@ -23,9 +23,10 @@ enum class Edge { whole, partial, half };
 
 /// Rows x `width` elements of c from `depth` products each. a starts at the tile's first row, b, c and the bias at its
 /// first column; the rows of b are dense, b_stride apart. Vectors are as many as cover the width; where the last one
-/// covers more, b is padded to whole vectors unless has_masks.
+/// covers more, b is padded to whole vectors unless has_masks. a is not handed over as a copy: GCC copies two of its
+/// members at once, just after they were written one by one, and that read would wait for all stores before it.
 template <class T, int Rows, int Vectors, Edge edge>
-void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
+void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
                    int64_t width, const Epilogue<T>& epilogue) {
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
@@ -72,26 +73,27 @@ void multiply_tile(int64_t depth, Matrix<const T> a, const T* b, int64_t b_strid
     }
   }
 
-#pragma GCC unroll 8
-  for (int v = 0; v < Vectors; ++v) {
-    const Vec<T> bias = epilogue.bias ? load_vector(epilogue.bias, v) : splat(T(0));
+  auto for_each_sum = [&](auto body) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      T* row = c + i * c_stride;
-      Vec<T> value = sum[i][v];
-      if constexpr (edge == Edge::half) {
-        if (v == last) value = widen(half_sum[i]);
-      }
-      if (epilogue.accumulate) value += load_vector(row, v);
-      if (epilogue.bias) value += bias;
-      if (epilogue.relu) value = max(splat(T(0)), value);
-      if (edge != Edge::whole && v == last) {
-        store_n(row + v * lanes<T>, value, rest);
-      } else {
-        store(row + v * lanes<T>, value);
-      }
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) body(sum[i][v], c + i * c_stride, v);
     }
+  };
+  if constexpr (edge == Edge::half) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) sum[i][last] = widen(half_sum[i]);
   }
+  if (epilogue.accumulate) for_each_sum([&](Vec<T>& value, T* row, int v) { value += load_vector(row, v); });
+  if (epilogue.bias) for_each_sum([&](Vec<T>& value, T*, int v) { value += load_vector(epilogue.bias, v); });
+  if (epilogue.relu) for_each_sum([&](Vec<T>& value, T*, int) { value = max(splat(T(0)), value); });
+  for_each_sum([&](Vec<T>& value, T* row, int v) {
+    if (edge != Edge::whole && v == last) {
+      store_n(row + v * lanes<T>, value, rest);
+    } else {
+      store(row + v * lanes<T>, value);
+    }
+  });
 }
 
 template <class T>
