@@ -42,13 +42,9 @@ void differentiate_scores(int64_t keys, int64_t count, T scale, const T* dots, M
   }
 }
 
-/// A matrix of zeros whose rows do not compete for the same places in the first cache.
 template <class T>
-Matrix<T> zeros(int64_t rows, int64_t width, std::vector<T>& buffer) {
-  const int64_t stride = compact_stride<T>(width);
-  T* to = room(buffer, rows * stride);
-  std::fill_n(to, rows * stride, T(0));
-  return {to, stride, 1};
+void clear_rows(int64_t rows, int64_t width, Matrix<T> x) {
+  for (int64_t i = 0; i < rows; ++i) std::fill_n(x.at(i, 0).data, width, T(0));
 }
 
 template <class T>
@@ -155,9 +151,12 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
       return std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
     };
     // dq is summed up where its rows lie close together, unless one block of keys is all.
-    const int64_t keys = some_keys.end - some_keys.begin;
+    const int64_t keys = some_keys.end - some_keys.begin, stride = compact_stride<T>(D);
     const bool one_block = keys > 0 && keys <= block && blind_to(some_keys.begin) == 0;
-    const Matrix<T> dq_sum = one_block ? gradients.dq.at(first, 0) : zeros(count, D, workspace.dq);
+    const Matrix<T> dq = gradients.dq.at(first, 0);
+    const bool elsewhere = !one_block && dq.row_stride != stride;
+    const Matrix<T> dq_sum = elsewhere ? Matrix<T>{room(workspace.dq, count * stride), stride, 1} : dq;
+    if (!one_block) clear_rows(count, D, dq_sum);
     const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first,
                                 dots,  dq_sum};
 
@@ -168,7 +167,7 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
       add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
                     gradients.dk.at(key, 0), gradients.dv.at(key, 0), {.dq = !one_block, .dkv = dkv_begun});
     }
-    if (!one_block) copy_rows(dq_sum, count, D, gradients.dq.at(first, 0));
+    if (elsewhere) copy_rows(dq_sum, count, D, dq);
   }
 }
 
