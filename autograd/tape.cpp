@@ -232,6 +232,16 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   }
 }
 
+Tensor Grads::sum_so_far(std::size_t input) const {
+  const Tape::Source& source = source_of(input);
+  const Tensor* sum = nullptr;
+  if (source.kind == Tape::Source::entry) sum = &pass_.of_entry[source.index];
+  if (source.kind == Tape::Source::leaf) {
+    sum = pass_.accumulate ? &source.tensor.impl().grad : pass_.slot(source.tensor);
+  }
+  return sum && may_add_to(*sum) ? *sum : Tensor();
+}
+
 bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.exclusive() && x.is_contiguous(); }
 
 // A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
@@ -254,13 +264,18 @@ void Grads::accumulate_in(Tensor leaf, RowGradient rows) {
   }
 }
 
+/// Not if somebody else sees this memory: another input's gradient, or the user.
+bool Grads::may_add_to(const Tensor& sum) {
+  return sum.defined() && !Tape::recording() && sum.exclusive() && sum.is_contiguous();
+}
+
 void Grads::accumulate(Tensor& sum, Tensor dx) {
   if (!sum.defined()) {
     sum = std::move(dx);
-  } else if (!Tape::recording() && sum.exclusive() && sum.is_contiguous()) {
+  } else if (may_add_to(sum)) {
     add_in_place(sum, dx);
   } else {
-    sum = sum + dx;  // somebody else sees this memory: another input's gradient, or the user
+    sum = sum + dx;
   }
 }
 

@@ -116,6 +116,10 @@ class Grads {
   /// V)). A leaf that accumulates keeps the rows alone (row_gradient.h), and its step costs what they cost.
   void add_rows(std::size_t input, const Ids& ids, const Tensor& dy);
 
+  /// What this input's gradient is so far, if the derivative may add to it in place instead of by add(); undefined
+  /// otherwise. It is contiguous.
+  Tensor sum_so_far(std::size_t input) const;
+
   /// Whether the derivative may write its result over x, which it has captured: it will not run again, and nobody else
   /// sees x.
   bool may_overwrite(const Tensor& x) const;
@@ -126,6 +130,7 @@ class Grads {
   /// Throws where there is no such input.
   const Tape::Source& source_of(std::size_t input) const;
   const Shape& shape_for(std::size_t input, const Tensor& gradient) const;
+  static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
   static void accumulate_in(Tensor leaf, Tensor dx);
   static void accumulate_in(Tensor leaf, RowGradient rows);

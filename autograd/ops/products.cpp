@@ -30,14 +30,6 @@ void check_bias(const char* operation, const Tensor& bias, const Tensor& weight)
   }
 }
 
-/// c = a b for two matrices; c may be spaced.
-Tensor multiply_into(const Tensor& c, const Tensor& a, const Tensor& b) {
-  with_type(c.dtype(), [&]<class T>(T) {
-    kernels::matmul(c.size(0), c.size(1), a.size(1), matrix<T>(a), matrix<T>(b), c.data<T>(), c.stride(0));
-  });
-  return c;
-}
-
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
 Tensor multiply(const Tensor& a, const Tensor& b) {
   const Shape batch = broadcast("matmul: leading axes", leading(a.shape(), 2), leading(b.shape(), 2));
@@ -69,6 +61,22 @@ Shape with_last(Shape shape, int64_t size) {
   return shape;
 }
 
+/// Adds the rows of a b to the gradient of an input x: onto what is there already, where that may be.
+void add_product(Grads& grads, std::size_t input, const Tensor& x, const Tensor& a, const Tensor& b) {
+  if (!grads.needs(input)) return;
+  if (Tape::recording()) return grads.add(input, reshape(matmul(a, b), x.shape()));
+  const Tensor rows = as_rows(x), sum = grads.sum_so_far(input);
+  const bool adds = sum.defined();
+  Tensor dx = adds ? as_rows(sum) : laid_out_as(rows, rows.shape());
+  with_type(dx.dtype(), [&]<class T>(T) {
+    kernels::matmul(dx.size(0), dx.size(1), a.size(1), matrix<T>(a), matrix<T>(b), dx.data<T>(), dx.stride(0),
+                    {.accumulate = adds});
+  });
+  if (adds) return;
+  dx = reshape(dx, x.shape());
+  grads.add(input, std::move(dx));
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -93,7 +101,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows la
   const int64_t in = weight.size(1), out = weight.size(0);
   if (bias.defined()) check_bias("linear", bias, weight);
 
-  const Tensor rows = as_rows(x);
+  const Tensor rows = as_rows(detach(x));
   const int64_t count = rows.size(0);
   const Tensor shift = bias.defined() ? dense(bias) : bias;
   Tensor y = layout == Rows::spaced ? spaced({count, out}, x.dtype()) : Tensor({count, out}, x.dtype());
@@ -101,17 +109,14 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows la
     kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), y.stride(0),
                     {.bias = shift.defined() ? shift.data<T>() : nullptr});
   });
-  auto backward = [rows, weight](const Tensor& dy, Grads& grads) {
-    if (grads.needs(0)) {
-      const bool records = Tape::recording();
-      grads.add(0, records ? matmul(dy, weight) : multiply_into(laid_out_as(rows, rows.shape()), dy, weight));
-    }
-    if (grads.needs(1)) grads.add(1, matmul(dy.transpose(0, 1), rows));
+  auto backward = [x, weight](const Tensor& some_dy, Grads& grads) {
+    const Tensor dy = as_rows(some_dy);
+    add_product(grads, 0, x, dy, weight);
+    add_product(grads, 1, weight, dy.transpose(0, 1), as_rows(x));
     if (grads.needs(2)) grads.add(2, sum(dy, {0}));
   };
-  y = bias.defined() ? record("linear", {rows, weight, bias}, y, backward)
-                     : record("linear", {rows, weight}, y, backward);
-  return reshape(y, with_last(x.shape(), out));
+  y = reshape(y, with_last(x.shape(), out));
+  return bias.defined() ? record("linear", {x, weight, bias}, y, backward) : record("linear", {x, weight}, y, backward);
 }
 
 // A convolution is a sum of linear maps, one for each element of the kernel, of x shifted by that element's place.

@@ -120,6 +120,62 @@ TEST_CASE("linear is x Wᵀ + b over the last axis") {
               (matmul(x.transpose(0, 1), weight.transpose(0, 1)) + any({8}, 3).slice(0, 0, 8, 2)).to_vector());
 }
 
+TEST_CASE("linear: its products add to the gradients that are there, but not to what somebody else sees") {
+  using Map = Tensor (*)(const Tensor&, const Tensor&);
+  using Model = std::function<Tensor(Map, const Tensor& x, const Tensor& w)>;  // x (2, 3, 4), w (4, 4)
+  const Map composed = [](const Tensor& x, const Tensor& w) { return matmul(x, w.transpose(0, 1)); };
+  const Map fused = [](const Tensor& x, const Tensor& w) { return linear(x, w); };
+  const Tensor c = any({2, 3, 4}, 7);
+  const std::vector<std::pair<const char*, Model>> models{
+      {"a leaf, several times", [&](Map f, const Tensor& x, const Tensor& w) { return f(f(x, w), w) + f(x, w) * c; }},
+      {"a result, several times",
+       [&](Map f, const Tensor& x, const Tensor& w) {
+         const Tensor h = tanh(x);
+         return f(h, w) * f(h, w * 2.0) + f(h, w);
+       }},
+      {"after a gradient that is a view",
+       [&](Map f, const Tensor& x, const Tensor& w) {
+         const Tensor h = tanh(x), y = f(h, w);
+         return y + (h.transpose(0, 2) * c.transpose(0, 2)).transpose(0, 2);
+       }},
+      {"after a gradient that two inputs share",
+       [&](Map f, const Tensor& x, const Tensor& w) {
+         const Tensor g = tanh(x), h = tanh(x * 0.5), y = f(h, w);
+         return y * c + (g + h);
+       }},
+  };
+  for (const auto& [name, model] : models) {
+    CAPTURE(name);
+    auto gradients_after_three_passes = [&, &m = model](Map f) {
+      const Tensor x = any({2, 3, 4}).requires_grad(), w = any({4, 4}, 2).requires_grad();
+      auto pass = [&] {
+        Tape tape;
+        tape.backward(sum(m(f, x, w)));
+      };
+      pass();
+      const Tensor held = w.grad();
+      const Values before = held.to_vector();
+      pass();
+      CHECK(held.to_vector() == before);
+      pass();  // now nobody holds it
+      Values all = x.grad().to_vector(), of_w = w.grad().to_vector();
+      all.insert(all.end(), of_w.begin(), of_w.end());
+      return all;
+    };
+    check_close(gradients_after_three_passes(fused), gradients_after_three_passes(composed));
+  }
+}
+
+TEST_CASE("linear is one entry, whatever the rank of x") {
+  const Tensor w = any({4, 5}).requires_grad();
+  for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{2, 3, 5}}) {
+    const Tensor x = any(shape, 2).requires_grad();
+    Tape tape;
+    linear(x, w);
+    CHECK(tape.size() == 1);
+  }
+}
+
 TEST_CASE("linear refuses what does not fit") {
   CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 5})),
                     ContainsSubstring("linear") && ContainsSubstring("(2, 3)") && ContainsSubstring("(4, 5)"));
