@@ -48,11 +48,6 @@ void clear_rows(int64_t rows, int64_t width, Matrix<T> x) {
 }
 
 template <class T>
-void copy_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
-  for (int64_t i = 0; i < rows; ++i) std::copy_n(from.at(i, 0).data, width, to.at(i, 0).data);
-}
-
-template <class T>
 void add_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
   for_each_row(rows, width, [&](int64_t i) {
     for (int64_t j = 0; j < width; ++j) to.at(i, 0).data[j] += from.at(i, 0).data[j];
@@ -150,24 +145,20 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
     auto blind_to = [&](int64_t key) {
       return std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
     };
-    // dq is summed up where its rows lie close together, unless one block of keys is all.
-    const int64_t keys = some_keys.end - some_keys.begin, stride = compact_stride<T>(D);
-    const bool one_block = keys > 0 && keys <= block && blind_to(some_keys.begin) == 0;
+    // What the first block of keys contributes to dq is not added to zeros where all queries meet that block.
     const Matrix<T> dq = gradients.dq.at(first, 0);
-    const bool elsewhere = !one_block && dq.row_stride != stride;
-    const Matrix<T> dq_sum = elsewhere ? Matrix<T>{room(workspace.dq, count * stride), stride, 1} : dq;
-    if (!one_block) clear_rows(count, D, dq_sum);
-    const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first,
-                                dots,  dq_sum};
+    const bool all_see_first = some_keys.begin < some_keys.end && blind_to(some_keys.begin) == 0;
+    if (!all_see_first) clear_rows(count, D, dq);
+    const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first, dots, dq};
 
     for (int64_t key = some_keys.begin; key < some_keys.end; key += block) {
       const int64_t blind = blind_to(key);
       const bool dkv_begun = gradients.dkv_begun || first > 0;
       if (blind == count && dkv_begun) continue;
       add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
-                    gradients.dk.at(key, 0), gradients.dv.at(key, 0), {.dq = !one_block, .dkv = dkv_begun});
+                    gradients.dk.at(key, 0), gradients.dv.at(key, 0),
+                    {.dq = !all_see_first || key > some_keys.begin, .dkv = dkv_begun});
     }
-    if (elsewhere) copy_rows(dq_sum, count, D, dq);
   }
 }
 

@@ -26,7 +26,7 @@ static_assert(causal_block % panel_width<float> == 0 && query_block % causal_blo
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
 struct Workspace {
-  std::vector<T> q, dout, q_columns, dout_columns, weights, dropped, dweights, k, v, dq, dq_parts, dots;
+  std::vector<T> q, dout, q_columns, dout_columns, weights, dropped, dweights, k, v, dq_parts, dots;
   std::vector<std::uint32_t> words;
 
   static Workspace& of_this_thread() {
