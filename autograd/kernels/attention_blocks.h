@@ -61,10 +61,10 @@ void multiply_columns(int64_t m, int64_t width, Matrix<const T> a, const T* colu
   }
 }
 
-/// x itself, or a copy whose rows do not compete for the same places in the first cache.
+/// x itself, or a copy whose rows lie close together.
 template <class T>
 Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
-  if (x.col_stride == 1 && !collides<T>(x.row_stride)) return x;
+  if (x.col_stride == 1 && !far_apart<T>(x.row_stride)) return x;
   return compact(x, rows, width, room(buffer, compact_size<T>(rows, width)));
 }
 

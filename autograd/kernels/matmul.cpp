@@ -93,11 +93,10 @@ struct Product {
     return {panels_of.begin * panel_width<T>, std::min(n, panels_of.end * panel_width<T>)};
   }
 
-  /// b is read as it lies where its rows are dense, and not each in another page of memory: then a copy costs more
-  /// than it gains, as it does for a few rows of c. Without masks, the end of a row needs room for whole vectors.
+  /// b is read as it lies where its rows are dense and not far apart: then a copy costs more than it gains, as it does
+  /// for a few rows of c. Without masks, the end of a row needs room for whole vectors.
   bool packs_b() const {
-    constexpr int64_t page = 4096 / sizeof(T);
-    return b.col_stride != 1 || (b.row_stride >= page && tiles() > 2) || (!has_masks && n % lanes<T> != 0);
+    return b.col_stride != 1 || (far_apart<T>(b.row_stride) && tiles() > 2) || (!has_masks && n % lanes<T> != 0);
   }
   /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column
   /// by column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.

@@ -20,6 +20,12 @@ bool collides(int64_t stride) {
   return stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
 }
 
+/// Whether each row lies in another page of memory: the processor knows the places of few of them at a time.
+template <class T>
+bool far_apart(int64_t stride) {
+  return stride * static_cast<int64_t>(sizeof(T)) >= 4096;
+}
+
 /// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, each padded to panel_width elements. What it
 /// is padded with does not matter: no sum over these columns is ever stored.
 template <class T>
