@@ -112,7 +112,7 @@ TEST_CASE("attention: fused is the same where threads share the queries and keys
 TEST_CASE("attention: weights are dropped as dropout() does it, each of their columns from a block of its own on") {
   for (const int64_t T : {1, 4, 15, 64, 66, 130}) {
     for (const int64_t S : {1, 31, 257}) {
-      for (const int64_t D : {int64_t{3}, S / 6 + 1, S + 1}) {  // no head keeps its weights, or some of them, or all
+      for (const int64_t D : {int64_t{3}, S / 6 + 1, S + 1}) {  // few heads keep their weights, or some, or all
         CAPTURE(T, S, D);
         const Mask mask = Mask::causal() & Mask::padding(some_hidden(2, S));
         auto found = [&](const std::vector<Tensor>& in) {
