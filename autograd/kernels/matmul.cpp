@@ -16,8 +16,10 @@ namespace {
 
 // A panel is what a column of tiles needs of b: `slab_depth` rows of it, one tile wide. The tiles take turns on it, one
 // below the other. Deeper panels visit c less often; these, and the rows of a that go with them, still fit the second
-// cache together.
+// cache together. Of an a that lies row by row, a tile's 14 rows are as many lines for 16 of the k; column by column,
+// each k has a line or two of its own: then half as many k fill the first cache.
 constexpr int64_t slab_depth = 512;
+constexpr int64_t slab_depth_along_columns = slab_depth / 2;
 
 // A block of c is what one thread works on: small enough that there are several, large enough that the rows of a, once
 // they are in the second cache, meet many panels, and a panel many rows.
@@ -35,8 +37,12 @@ constexpr int64_t chunk_copies = 32'768;
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
 
-// What is larger than this does not stay near from one run to the next.
-constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
+/// Whether operands of so many numbers fit the second cache: then they may still be there, or soon are.
+template <class T>
+bool stays_near(int64_t numbers) {
+  constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
+  return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
+}
 
 // A tile goes through this much of k while a line of what comes next is fetched.
 constexpr int64_t depth_of_line = 2;
@@ -55,15 +61,17 @@ Range share(int64_t total, int64_t parts, int64_t index) {
   return {begin_of(total, parts, index), begin_of(total, parts, index + 1)};
 }
 
-/// How c is cut up: into rows of tiles of nearly equal height, columns of panels, and blocks of both.
+/// How c is cut up: into rows of tiles of nearly equal height, columns of panels, and blocks of both; and k into slabs.
+/// A step is one slab's part of a block. Blocks follow each other row by row, slab by slab.
 struct Cut {
-  int64_t tiles, panels, row_blocks, column_blocks;
+  int64_t slabs, tiles, panels, row_blocks, column_blocks;
   int64_t blocks() const { return row_blocks * column_blocks; }
+  int64_t steps() const { return slabs * blocks(); }
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k) {
-  Cut cut{divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth) {
+  Cut cut{std::max<int64_t>(1, divide_up(k, depth)), divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
   cut.row_blocks = divide_up(cut.tiles, block_tiles);
   cut.column_blocks = divide_up(cut.panels, block_panels);
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
@@ -82,7 +90,7 @@ struct Product {
   T* c;
   int64_t c_stride;
   Epilogue<T> epilogue;
-  Cut cut = cut_up<T>(m, n, k);
+  Cut cut = cut_up<T>(m, n, k, a.row_stride == 1 ? slab_depth_along_columns : slab_depth);
 
   int64_t tiles() const { return cut.tiles; }
   int64_t panels() const { return cut.panels; }
@@ -93,10 +101,14 @@ struct Product {
     return {panels_of.begin * panel_width<T>, std::min(n, panels_of.end * panel_width<T>)};
   }
 
+  Range depths_of(int64_t slab) const { return share(k, cut.slabs, slab); }
+  Range tiles_of(int64_t block) const { return share(tiles(), cut.row_blocks, block / cut.column_blocks); }
+  Range panels_of(int64_t block) const { return share(panels(), cut.column_blocks, block % cut.column_blocks); }
+
   /// b is read as it lies where its rows are dense and not far apart: then a copy costs more than it gains, as it does
-  /// for a few rows of c. Without masks, the end of a row needs room for whole vectors.
+  /// for a single row of blocks. Without masks, the end of a row needs room for whole vectors.
   bool packs_b() const {
-    return b.col_stride != 1 || (far_apart<T>(b.row_stride) && tiles() > 2) || (!has_masks && n % lanes<T> != 0);
+    return b.col_stride != 1 || (far_apart<T>(b.row_stride) && cut.row_blocks > 1) || (!has_masks && n % lanes<T> != 0);
   }
   /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column
   /// by column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
@@ -152,6 +164,24 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
     slab.a = compact(slab.a, x.m, depth, room(buffer, compact_size<T>(x.m, depth)));
   }
   return slab;
+}
+
+/// What a thread on step `here` fetches for step `next`: what of a and b, as they lie, nobody has read before.
+template <class T>
+void announce(const Product<T>& x, int64_t here, int64_t next, Upcoming& upcoming) {
+  if (stays_near<T>(x.k * (x.m + x.n))) return;
+  const int64_t blocks = x.cut.blocks(), row = x.cut.column_blocks;
+  if (!x.packs_b() && next % blocks < row) {  // a slab's first row of blocks meets all of b
+    const Range depths = x.depths_of(next / blocks), columns = x.columns(x.panels_of(next % blocks));
+    upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
+  }
+  // All blocks of a row need the same of a, and those of the row above share the fetching.
+  const int64_t below = std::max(next, here + row);
+  if (!x.copies_a() && below < x.cut.steps()) {
+    const Range depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
+    const Range part = share(depths.size(), row, here % row);
+    upcoming.add(x.a.at(rows.begin, depths.begin + part.begin), rows.size(), part.size());
+  }
 }
 
 /// A block of c: panel by panel, and along each from tile to tile.
@@ -215,32 +245,34 @@ Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix
   return {m, n, k, a, b, c, c_stride, epilogue};
 }
 
-/// body(tiles, panels) for every block of c, on several threads.
+/// body(block) for every block of c, on several threads.
 template <class T, class Body>
 void for_each_block(const Product<T>& x, const Body& body) {
   const int64_t work = std::max<int64_t>(x.m * x.n * x.k, 1);
   const int64_t grain = x.cut.blocks() == 1 ? 1 : divide_up(chunk_work * x.cut.blocks(), work);
   parallel_for(x.cut.blocks(), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      body(share(x.tiles(), x.cut.row_blocks, block / x.cut.column_blocks),
-           share(x.panels(), x.cut.column_blocks, block % x.cut.column_blocks));
-    }
+    for (int64_t block = begin; block < end; ++block) body(block);
   });
 }
 
 template <class T>
 void multiply(const Product<T>& x) {
   if ((x.m == 1 || x.n == 1) && x.a.col_stride == 1 && x.b.row_stride == 1) {
-    return for_each_block(
-        x, [&](Range tiles, Range panels) { multiply_vector(x, x.m == 1 ? x.columns(panels) : x.rows(tiles)); });
+    return for_each_block(x, [&](int64_t block) {
+      multiply_vector(x, x.m == 1 ? x.columns(x.panels_of(block)) : x.rows(x.tiles_of(block)));
+    });
   }
   if (x.m == 1 && !x.packs_b()) {
-    return for_each_block(x, [&](Range, Range panels) { multiply_row(x, panels); });
+    return for_each_block(x, [&](int64_t block) { multiply_row(x, x.panels_of(block)); });
   }
-  const int64_t slabs = std::max<int64_t>(1, divide_up(x.k, slab_depth));
-  for (int64_t i = 0; i < slabs; ++i) {
-    const Slab<T> slab = prepare(x, share(x.k, slabs, i));
-    for_each_block(x, [&](Range tiles, Range panels) { multiply_block(x, slab, tiles, panels); });
+  for (int64_t i = 0; i < x.cut.slabs; ++i) {
+    const Slab<T> slab = prepare(x, x.depths_of(i));
+    for_each_block(x, [&](int64_t block) {
+      const int64_t step = i * x.cut.blocks() + block;
+      auto announce_step = [&](int64_t next, Upcoming& upcoming) { announce(x, step, next, upcoming); };
+      const Fetching fetching(step, x.cut.steps(), announce_step);
+      multiply_block(x, slab, x.tiles_of(block), x.panels_of(block));
+    });
   }
 }
 
@@ -276,9 +308,9 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     return std::pair(a_here, b_here);
   };
   const int64_t grain = divide_up(chunk_work, std::max<int64_t>(m * n * k, 1));
-  const bool stays_near = count * k * (m + n) <= second_cache / static_cast<int64_t>(sizeof(T));
+  const bool fetches = grain == 1 && !stays_near<T>(count * k * (m + n));
   auto announce = [&](int64_t next, Upcoming& upcoming) {
-    if (grain > 1 || stays_near) return;
+    if (!fetches) return;
     const auto [a_next, b_next] = operands(next);
     upcoming.add(b_next, k, n);
     upcoming.add(a_next, m, k);

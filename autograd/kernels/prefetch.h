@@ -1,7 +1,7 @@
 #pragma once
 // Fetching ahead. While the multipliers are busy memory is idle, and while numbers come from memory the multipliers
-// are. So a kernel that goes from matrix to matrix says which ones its thread reads next, and the tiles of its products
-// fetch these into the second cache, a few lines each.
+// are. So a kernel that goes from matrix to matrix, or from one part of them to the next, says what its thread reads
+// next, and the tiles of its products fetch that into the second cache, a few lines each.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,6 +22,8 @@ class Upcoming {
     thread_local Upcoming upcoming;
     return upcoming;
   }
+
+  bool empty() const { return matrices_.empty(); }
 
   void clear() {
     matrices_.clear();
@@ -95,22 +97,26 @@ class Upcoming {
 
 /// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
 /// reads for the item that it probably gets next. Threads take items in turn, `together` of them in a row, so that is
-/// one of the same row, or one as many rows further as there are threads.
+/// one of the same row, or one as many rows further as there are threads. A loop within an item announces nothing.
 class Fetching {
  public:
   template <class Announce>
   Fetching(int64_t index, int64_t count, const Announce& announce, int64_t together = 1)
-      : upcoming_(Upcoming::of_this_thread()) {
+      : upcoming_(Upcoming::of_this_thread()), outermost_(upcoming_.empty()) {
+    if (!outermost_ || index + 1 >= count) return;
     const bool ends_row = (index + 1) % together == 0;
     const int64_t next = index + 1 + (ends_row ? (threads() - 1) * together : 0);
     if (next < count) announce(next, upcoming_);
   }
-  ~Fetching() { upcoming_.clear(); }
+  ~Fetching() {
+    if (outermost_) upcoming_.clear();
+  }
   Fetching(const Fetching&) = delete;
   Fetching& operator=(const Fetching&) = delete;
 
  private:
   Upcoming& upcoming_;
+  const bool outermost_;
 };
 
 }  // namespace reel::kernels

@@ -140,7 +140,7 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
       check_product<TestType>(1, 300, 300, a, b, true, true, true);
       check_product<TestType>(70, 1, 33, a, b, false, true, false);
       check_product<TestType>(1, 1, 300, a, b, false, false, false);
-      check_product<TestType>(64, 64, 300, a, b, false, true, true);   // k in two steps
+      check_product<TestType>(64, 64, 600, a, b, false, true, true);   // several slabs
       check_product<TestType>(300, 100, 20, a, b, true, false, true);  // several blocks
       check_product<TestType>(20, 600, 20, a, b, true, true, false);
     }
@@ -152,6 +152,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
+  check_product<TestType>(130, page, 30, Layout::rows, Layout::rows, false, false, true);
 }
 
 TEMPLATE_TEST_CASE("matmul of nothing", "[matmul]", float, double) {
@@ -245,16 +246,18 @@ TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[mat
   using T = TestType;
   const int before = threads();
   for (auto [m, n, k] : {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}}) {
-    const Operand<T> a = random_matrix<T>(m, k, Layout::rows, 1), b = random_matrix<T>(k, n, Layout::rows, 2);
-    std::vector<std::vector<T>> results;
-    for (int count : {1, 2, 3}) {
-      set_threads(count);
-      std::vector<T> c(static_cast<std::size_t>(m * n));
-      matmul(m, n, k, a.matrix(), b.matrix(), c.data(), n);
-      results.push_back(c);
+    for (const Layout layout : {Layout::rows, Layout::transposed}) {
+      const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, Layout::rows, 2);
+      std::vector<std::vector<T>> results;
+      for (int count : {1, 2, 3}) {
+        set_threads(count);
+        std::vector<T> c(static_cast<std::size_t>(m * n));
+        matmul(m, n, k, a.matrix(), b.matrix(), c.data(), n);
+        results.push_back(c);
+      }
+      CHECK(results[0] == results[1]);
+      CHECK(results[0] == results[2]);
     }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
   }
   const std::vector<int64_t> batch = {60}, stride = {64 * 64};
   const Operand<T> a = random_matrix<T>(60 * 64, 64, Layout::rows, 1),

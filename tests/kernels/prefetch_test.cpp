@@ -96,14 +96,22 @@ TEST_CASE("prefetch: the next item is announced as long as its thread works on o
       CHECK(taken(Upcoming::of_this_thread(), 1) == Lines{first});
     }
     CHECK(taken(Upcoming::of_this_thread()).empty());  // the second line is forgotten
-    const Fetching last(4, 4 + count, announce);
-    CHECK(announced == 3 + count);
-    CHECK(taken(Upcoming::of_this_thread()).empty());
-
-    const Fetching within_a_row(3, 100, announce, 5);
-    CHECK(announced == 4);
+    {
+      const Fetching last(4, 4 + count, announce);
+      CHECK(announced == 3 + count);
+      CHECK(taken(Upcoming::of_this_thread()).empty());
+    }
+    {
+      const Fetching within_a_row(3, 100, announce, 5);
+      CHECK(announced == 4);
+    }
     const Fetching ends_a_row(4, 100, announce, 5);
     CHECK(announced == 5 * count);
+    {
+      const Fetching of_a_loop_within(0, 100, announce);
+      CHECK(announced == 5 * count);
+    }
+    CHECK(taken(Upcoming::of_this_thread()).size() == 2);  // and has not been forgotten
   }
   set_threads(before);
 }
