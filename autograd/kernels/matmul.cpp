@@ -23,7 +23,7 @@ constexpr int64_t slab_depth_along_columns = slab_depth / 2;
 
 // A block of c is what one thread works on: small enough that there are several, large enough that the rows of a, once
 // they are in the second cache, meet many panels, and a panel many rows.
-constexpr int64_t block_tiles = 8;
+constexpr int64_t block_tiles = 10;
 constexpr int64_t block_panels = 8;
 
 // A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
