@@ -94,11 +94,11 @@ struct Product {
 
   int64_t tiles() const { return cut.tiles; }
   int64_t panels() const { return cut.panels; }
-  Range rows(Range tiles_of) const {
-    return {begin_of(m, tiles(), tiles_of.begin), begin_of(m, tiles(), tiles_of.end)};
+  Range rows(Range of_tiles) const {
+    return {begin_of(m, tiles(), of_tiles.begin), begin_of(m, tiles(), of_tiles.end)};
   }
-  Range columns(Range panels_of) const {
-    return {panels_of.begin * panel_width<T>, std::min(n, panels_of.end * panel_width<T>)};
+  Range columns(Range of_panels) const {
+    return {of_panels.begin * panel_width<T>, std::min(n, of_panels.end * panel_width<T>)};
   }
 
   Range depths_of(int64_t slab) const { return share(k, cut.slabs, slab); }
