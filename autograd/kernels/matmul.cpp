@@ -44,9 +44,6 @@ bool stays_near(int64_t numbers) {
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
 }
 
-// A tile goes through this much of k while a line of what comes next is fetched.
-constexpr int64_t depth_of_line = 2;
-
 struct Range {
   int64_t begin, end;
   int64_t size() const { return end - begin; }
@@ -195,11 +192,10 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
     Range rows{0, begin_of(x.m, x.tiles(), tiles.begin)};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-      upcoming.fetch(slab.depths.size() / depth_of_line);
       rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       kernel(slab.depths.size(), slab.a.at(rows.begin, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin),
-             x.c_stride, columns.size(), epilogue);
+             x.c_stride, columns.size(), epilogue, upcoming);
     }
   }
 }
@@ -230,7 +226,8 @@ void multiply_row(const Product<T>& x, Range panels) {
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
     const int64_t j = panels.begin * panel_width<T>;
     multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
-                                                   wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j));
+                                                   wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
+                                                   Upcoming::of_this_thread());
   }
   multiply_block(x, {{0, x.k}, x.a, x.b, false}, {0, 1}, panels);
 }

@@ -8,11 +8,15 @@
 #include <utility>
 
 #include "autograd/kernels/matmul.h"
+#include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/simd.h"
 
 namespace reel::kernels {
 
 inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
+
+/// A tile goes through this much of its depth while a line of what comes next is fetched.
+inline constexpr int64_t depth_of_line = 2;
 
 /// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
 inline constexpr int wide_vectors = 8;
@@ -21,13 +25,14 @@ inline constexpr int wide_vectors = 8;
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// Rows x `width` elements of c from `depth` products each. a starts at the tile's first row, b, c and the bias at its
-/// first column; the rows of b are dense, b_stride apart. Vectors are as many as cover the width; where the last one
-/// covers more, b is padded to whole vectors unless has_masks. a is not handed over as a copy: GCC copies two of its
-/// members at once, just after they were written one by one, and that read would wait for all stores before it.
+/// Rows x `width` elements of c from `depth` products each; and some of what is upcoming is fetched. a starts at the
+/// tile's first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as
+/// many as cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not
+/// handed over as a copy: GCC copies two of its members at once, just after they were written one by one, and that read
+/// would wait for all stores before it.
 template <class T, int Rows, int Vectors, Edge edge>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue) {
+                   int64_t width, const Epilogue<T>& epilogue, Upcoming& upcoming) {
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
@@ -47,7 +52,8 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   const T* a_rows[(Rows + 3) / 4];
   for (int i = 0; i < Rows; i += 4) a_rows[i / 4] = a.at(i, 0).data;
 
-  // Some rows of c are fetched, then a part of the sums is computed: fetched all at once, c would keep a and b waiting.
+  // Some rows of c are fetched, and some of what comes next, then a part of the sums is computed: all fetched at once
+  // would keep a and b waiting.
   constexpr int parts = 4;
   int64_t p = 0;
   for (int part = 0; part < parts; ++part) {
@@ -56,6 +62,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
       for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * lanes<T>, 1);
       __builtin_prefetch(row + width - 1, 1);
     }
+    upcoming.fetch(depth / (depth_of_line * parts));
     for (const int64_t end = depth * (part + 1) / parts; p < end; ++p) {
       Vec<T> b_row[Vectors];
 #pragma GCC unroll 8
