@@ -152,7 +152,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(130, page, 30, Layout::rows, Layout::rows, false, false, true);
+  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
 }
 
 TEMPLATE_TEST_CASE("matmul of nothing", "[matmul]", float, double) {
