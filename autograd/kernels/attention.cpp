@@ -12,20 +12,21 @@ using namespace attention_blocks;
 
 /// Scores (S, T) -> e^(scale (score - the query's largest)), their sums' inverses, and log sums.
 template <class T>
-void exp_columns(int64_t keys, int64_t count, T scale, Matrix<T> scores, T* inverses, T* log_sums) {
+void exp_columns(const AttentionShape& shape, const Block& block, Matrix<T> scores, T* inverses, T* log_sums) {
   constexpr T infinity = std::numeric_limits<T>::infinity();
-  const Vec<T> zero(T(0)), factor(scale);
-  for (int64_t j = 0; j < count; j += lanes<T>) {
+  const Vec<T> zero(T(0)), factor(static_cast<T>(shape.scale));
+  for (int64_t j = 0; j < block.queries.size(); j += lanes<T>) {
     T* const column = scores.data + j;
     Vec<T> largest(-infinity), sum(T(0));
-    for (int64_t s = 0; s < keys; ++s) largest = max(load(column + s * scores.row_stride), largest);
+    const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + lanes<T>);
+    for (int64_t s = 0; s < seen; ++s) largest = max(load(column + s * scores.row_stride), largest);
     const Mask<T> sees_nothing = largest == splat(-infinity);
     largest = select(sees_nothing, zero, largest);
-    for (int64_t s = 0; s < keys; ++s) {
+    set_seen(shape, block, j, scores, [&](int64_t s) {
       const Vec<T> e = exp(Vec<T>((load(column + s * scores.row_stride) - largest) * factor));
-      store(column + s * scores.row_stride, e);
       sum += e;
-    }
+      return e;
+    });
     store(inverses + j, select(sees_nothing, zero, divide(splat(T(1)), sum)));
     store(log_sums + j, select(sees_nothing, splat(infinity), Vec<T>(fma(largest, factor, log(sum)))));
   }
@@ -33,10 +34,12 @@ void exp_columns(int64_t keys, int64_t count, T scale, Matrix<T> scores, T* inve
 
 /// Exponentials (S, T) -> weights
 template <class T>
-void normalize_columns(int64_t keys, int64_t count, const T* inverses, Matrix<T> exponentials) {
-  for (int64_t s = 0; s < keys; ++s) {
+void normalize_columns(const Block& block, const T* inverses, Matrix<T> exponentials) {
+  for (int64_t s = 0; s < block.keys.size(); ++s) {
     T* const row = exponentials.at(s, 0).data;
-    for (int64_t j = 0; j < count; j += lanes<T>) store(row + j, Vec<T>(load(row + j) * load(inverses + j)));
+    for (int64_t j = 0; j < block.queries.size(); j += lanes<T>) {
+      store(row + j, Vec<T>(load(row + j) * load(inverses + j)));
+    }
   }
 }
 
@@ -52,29 +55,34 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
                                 staged(head.v, shape.keys, shape.value_width, workspace.v));
-  const int64_t block = block_size(shape, query_block);
-  for (int64_t first = queries.begin; first < queries.end; first += block) {
-    const int64_t count = std::min(block, queries.end - first), stride = padded<T>(count);
-    const int64_t seen = keys_seen(shape, first + count);
+  for (int64_t first = queries.begin; first < queries.end; first += query_block) {
+    const int64_t count = std::min(query_block, queries.end - first), stride = padded<T>(count);
+    const int64_t seen = keys_seen(shape, {0, shape.keys}, first + count);
+    const Block block{{0, seen}, {first, first + count}};
     Matrix<T> weights{room(workspace.weights, shape.keys * stride), stride, 1};
     if (kept) weights = weights_at(shape, kept, 0, first);
     T inverses[query_block], logs[query_block];
 
     const T* columns = as_columns(head.q.at(first, 0), count, shape.width, workspace.q_columns);
-    multiply_columns(seen, shape.width, k, columns, count, weights);  // (S, T)
-    hide(shape, head.hidden, 0, seen, first, stride, weights);
-    exp_columns(seen, count, static_cast<T>(shape.scale), weights, inverses, logs);
+    multiply_columns(shape, block, shape.width, k, columns, weights);  // (S, T)
+    hide(shape, head.hidden, block, weights);
+    exp_columns(shape, block, weights, inverses, logs);
     std::copy_n(logs, count, log_sums + first);
-    if (kept) normalize_columns(seen, count, inverses, weights);
+    if (kept) {
+      normalize_columns(block, inverses, weights);
+      // The way back reads whole blocks of keys and whole panels of queries: zeros, where those see nothing.
+      clear_rows(std::min(key_block + panel_width<T>, shape.keys - seen), stride, weights.at(seen, 0));
+    }
 
     if (shape.dropout.threshold > 0) {
-      const std::uint32_t* words = draw_words(shape, head.index, 0, seen, first, count, workspace.words);
+      const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
       const Matrix<T> dropped{room(workspace.dropped, shape.keys * stride), stride, 1};
-      drop_weights(shape.dropout, words, seen, count, weights, dropped);
+      drop_weights(shape.dropout, words, block, weights, dropped);
       weights = dropped;
     }
     Matrix<T> rows = out.at(first, 0);
-    matmul<T>(count, shape.value_width, seen, weights.transposed(), v, rows.data, rows.row_stride);
+    matmul<T>(count, shape.value_width, seen, weights.transposed(), v, rows.data, rows.row_stride, {},
+              seen_in(shape, block).transposed());
     if (!kept) scale_rows(inverses, count, shape.value_width, rows);
   }
 }

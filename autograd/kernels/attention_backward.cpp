@@ -17,34 +17,26 @@ constexpr int64_t queries_of_key_block = 256;
 
 /// Scores (S, T) -> weights, by the queries' log sums
 template <class T>
-void weigh_again(int64_t keys, int64_t count, T scale, const T* log_sums, Matrix<T> scores) {
-  const Vec<T> factor(scale);
-  for (int64_t j = 0; j < count; j += lanes<T>) {
-    const Vec<T> log_sum = load_n(log_sums + j, std::min(count - j, lanes<T>));
-    for (int64_t s = 0; s < keys; ++s) {
-      T* const score = scores.at(s, j).data;
-      store(score, exp(Vec<T>(load(score) * factor - log_sum)));
-    }
+void weigh_again(const AttentionShape& shape, const Block& block, const T* log_sums, Matrix<T> scores) {
+  const Vec<T> factor(static_cast<T>(shape.scale));
+  for (int64_t j = 0; j < block.queries.size(); j += lanes<T>) {
+    const Vec<T> log_sum = load_n(log_sums + j, std::min(block.queries.size() - j, lanes<T>));
+    set_seen(shape, block, j, scores,
+             [&](int64_t s) { return exp(Vec<T>(load(scores.at(s, j).data) * factor - log_sum)); });
   }
 }
 
 /// Gradients of weights P (S, T) -> scale dS
 template <class T>
-void differentiate_scores(int64_t keys, int64_t count, T scale, const T* dots, Matrix<const T> weights,
+void differentiate_scores(const AttentionShape& shape, const Block& block, const T* dots, Matrix<const T> weights,
                           Matrix<T> dweights) {
-  const Vec<T> factor(scale);
-  for (int64_t j = 0; j < count; j += lanes<T>) {
-    const Vec<T> dot = load_n(dots + j, std::min(count - j, lanes<T>));
-    for (int64_t s = 0; s < keys; ++s) {
-      T* const dweight = dweights.at(s, j).data;
-      store(dweight, Vec<T>(load(weights.at(s, j).data) * factor * (load(dweight) - dot)));
-    }
+  const Vec<T> factor(static_cast<T>(shape.scale));
+  for (int64_t j = 0; j < block.queries.size(); j += lanes<T>) {
+    const Vec<T> dot = load_n(dots + j, std::min(block.queries.size() - j, lanes<T>));
+    set_seen(shape, block, j, dweights, [&](int64_t s) {
+      return Vec<T>(load(weights.at(s, j).data) * factor * (load(dweights.at(s, j).data) - dot));
+    });
   }
-}
-
-template <class T>
-void clear_rows(int64_t rows, int64_t width, Matrix<T> x) {
-  for (int64_t i = 0; i < rows; ++i) std::fill_n(x.at(i, 0).data, width, T(0));
 }
 
 template <class T>
@@ -57,7 +49,7 @@ void add_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
 /// Some queries of a head, on the way back.
 template <class T>
 struct QueryBlock {
-  int64_t first, count;
+  Range range;
   Matrix<const T> q, dout;
   const T *q_columns, *dout_columns;  // the same transposed, in panels; q only for weights that were not kept
   const T *log_sums, *dots;           // dots: Σ dO O of each query
@@ -65,8 +57,7 @@ struct QueryBlock {
 
   /// Without the first n queries, whole panels of them.
   QueryBlock without(const AttentionShape& shape, int64_t n) const {
-    return {first + n,
-            count - n,
+    return {{range.begin + n, range.end},
             q.at(n, 0),
             dout.at(n, 0),
             q_columns ? q_columns + n * shape.width : nullptr,
@@ -88,36 +79,38 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
                    const T* kept, Matrix<T> dk, Matrix<T> dv, Begun begun) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
-  const int64_t count = queries.count, stride = padded<T>(count);
-  const T scale = static_cast<T>(shape.scale);
+  const int64_t count = queries.range.size(), stride = padded<T>(count);
+  const Block block{some_keys, queries.range};
+  const Band seen = seen_in(shape, block);
   const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
   const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
 
   Matrix<const T> weights;  // (S, T)
   if (kept) {
-    weights = weights_at(shape, kept, key, queries.first);
+    weights = weights_at(shape, kept, key, queries.range.begin);
   } else {
     const Matrix<T> again{room(workspace.weights, keys * stride), stride, 1};
-    multiply_columns(keys, D, k, queries.q_columns, count, again);
-    hide(shape, head.hidden, key, keys, queries.first, stride, again);
-    weigh_again(keys, count, scale, queries.log_sums, again);
+    multiply_columns(shape, block, D, k, queries.q_columns, again);
+    hide(shape, head.hidden, block, again);
+    weigh_again(shape, block, queries.log_sums, again);
     weights = again;
   }
   const Matrix<T> dweights{room(workspace.dweights, keys * stride), stride, 1};
-  multiply_columns(keys, E, v, queries.dout_columns, count, dweights);
+  multiply_columns(shape, block, E, v, queries.dout_columns, dweights);
 
   Matrix<const T> used = weights;
   if (shape.dropout.threshold > 0) {
-    const std::uint32_t* words = draw_words(shape, head.index, key, keys, queries.first, count, workspace.words);
+    const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
     const Matrix<T> dropped{room(workspace.dropped, keys * stride), stride, 1};
-    drop_weights(shape.dropout, words, keys, count, weights, dropped);
-    drop_weights(shape.dropout, words, keys, count, dweights, dweights);
+    drop_weights(shape.dropout, words, block, weights, dropped);
+    drop_weights(shape.dropout, words, block, dweights, dweights);
     used = dropped;
   }
-  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv});
-  differentiate_scores(keys, count, scale, queries.dots, weights, dweights);
-  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv});
-  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq});
+  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv}, seen);
+  differentiate_scores(shape, block, queries.dots, weights, dweights);
+  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv}, seen);
+  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq},
+            seen.transposed());
 }
 
 /// Where the gradients of a head go. To dk and dv, heads before it may have contributed.
@@ -132,32 +125,34 @@ template <class T>
 void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
                      const T* kept, Matrix<const T> dout, const HeadGradients<T>& gradients) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
-  const int64_t D = shape.width, E = shape.value_width, block = block_size(shape, key_block);
+  const int64_t D = shape.width, E = shape.value_width;
   for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
-    const int64_t count = std::min(queries_of_key_block, shape.queries - first);
-    const Matrix<const T> q_rows = staged(head.q.at(first, 0), count, D, workspace.q);
-    const Matrix<const T> dout_rows = staged(dout.at(first, 0), count, E, workspace.dout);
+    Range range{first, std::min(first + queries_of_key_block, shape.queries)};
+    // Queries that see none of the keys from here on are left out, as far as they are whole panels.
+    auto blind_to = [&](int64_t key) {
+      return std::clamp<int64_t>(key - shape.reach - range.begin, 0, range.size()) / panel_width<T> * panel_width<T>;
+    };
+    const int64_t blind = some_keys.size() > 0 ? blind_to(some_keys.begin) : range.size();
+    clear_rows(blind, D, gradients.dq.at(first, 0));
+    range.begin += blind;
+
+    const int64_t begin = range.begin, count = range.size();
+    const Matrix<const T> q_rows = staged(head.q.at(begin, 0), count, D, workspace.q);
+    const Matrix<const T> dout_rows = staged(dout.at(begin, 0), count, E, workspace.dout);
     const T* q_columns = kept ? nullptr : as_columns(q_rows, count, D, workspace.q_columns);
     const T* dout_columns = as_columns(dout_rows, count, E, workspace.dout_columns);
     T* dots = room(workspace.dots, count);
-    for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(first + i, 0).data);
-    // Queries that see none of the keys from here on are left out, as far as they are whole panels.
-    auto blind_to = [&](int64_t key) {
-      return std::clamp<int64_t>(key - shape.reach - first, 0, count) / panel_width<T> * panel_width<T>;
-    };
-    // What the first block of keys contributes to dq is not added to zeros where all queries meet that block.
-    const Matrix<T> dq = gradients.dq.at(first, 0);
-    const bool all_see_first = some_keys.begin < some_keys.end && blind_to(some_keys.begin) == 0;
-    if (!all_see_first) clear_rows(count, D, dq);
-    const QueryBlock<T> queries{first, count, q_rows, dout_rows, q_columns, dout_columns, log_sums + first, dots, dq};
+    for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(begin + i, 0).data);
+    const QueryBlock<T> queries{range,        q_rows,           dout_rows, q_columns,
+                                dout_columns, log_sums + begin, dots,      gradients.dq.at(begin, 0)};
 
-    for (int64_t key = some_keys.begin; key < some_keys.end; key += block) {
-      const int64_t blind = blind_to(key);
-      const bool dkv_begun = gradients.dkv_begun || first > 0;
-      if (blind == count && dkv_begun) continue;
-      add_gradients(shape, head, {key, std::min(key + block, some_keys.end)}, queries.without(shape, blind), kept,
-                    gradients.dk.at(key, 0), gradients.dv.at(key, 0),
-                    {.dq = !all_see_first || key > some_keys.begin, .dkv = dkv_begun});
+    const bool dkv_begun = gradients.dkv_begun || first > 0;
+    for (int64_t key = some_keys.begin; key < some_keys.end; key += key_block) {
+      const int64_t blind_here = blind_to(key);
+      if (blind_here == count && dkv_begun) continue;
+      add_gradients(shape, head, {key, std::min(key + key_block, some_keys.end)}, queries.without(shape, blind_here),
+                    kept, gradients.dk.at(key, 0), gradients.dv.at(key, 0),
+                    {.dq = key > some_keys.begin, .dkv = dkv_begun});
     }
   }
 }

@@ -14,14 +14,10 @@ namespace reel::kernels::attention_blocks {
 
 // What is worked on at once. Forward: few enough queries that their scores of all keys stay in the second cache, and
 // enough of them that a pass over keys and values pays. On the way back: the weights of some keys and many queries
-// (attention_backward.cpp), with all that is made of them.
+// (attention_backward.cpp), with all that is made of them. What nobody sees within a block is left out by products:
+// scores of keys that a vector of queries does not see, and what the band of the weights leaves out.
 inline constexpr int64_t query_block = 64;
 inline constexpr int64_t key_block = 128;
-
-// Queries of a forward and keys of a backward block where some see less than others: the smaller a block, the more of
-// what nobody sees is left out.
-inline constexpr int64_t causal_block = 32;
-static_assert(causal_block % panel_width<float> == 0 && query_block % causal_block == 0);
 
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
@@ -41,6 +37,21 @@ int64_t padded(int64_t queries) {
   return round_up(queries, lanes<T>);
 }
 
+/// Some keys and some queries of a head: their scores and weights are a matrix (S, T).
+struct Block {
+  Range keys, queries;
+};
+
+/// How many of the keys some query before `end` may see: none beyond these.
+inline int64_t keys_seen(const AttentionShape& shape, Range keys, int64_t end) {
+  return std::clamp<int64_t>(end + shape.reach - keys.begin, 0, keys.size());
+}
+
+/// What of a block's weights may differ from zero.
+inline Band seen_in(const AttentionShape& shape, const Block& block) {
+  return {.begin = block.keys.begin - block.queries.begin - shape.reach};
+}
+
 /// Rows of x as the right operand of a product: transposed, in panels.
 template <class T>
 const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
@@ -51,14 +62,29 @@ const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<
   return to;
 }
 
-/// a (m, width) times those columns: (m, count). Without masks (m, padded(count)), whose last columns mean nothing:
-/// whole vectors are faster.
+/// a (S, width) times those columns: (S, T), but for keys that no query of a panel sees. Without masks (S, padded(T)),
+/// whose last columns mean nothing: whole vectors are faster.
 template <class T>
-void multiply_columns(int64_t m, int64_t width, Matrix<const T> a, const T* columns, int64_t count, Matrix<T> out) {
+void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
+                      const T* columns, Matrix<T> out) {
+  const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
   for (int64_t i = 0; i < count; i += panel_width<T>) {
-    matmul<T>(m, std::min(panel_width<T>, has_masks ? count - i : padded<T>(count - i)), width, a,
-              {columns + i * width, panel_width<T>, 1}, out.data + i, out.row_stride);
+    // The second vector's queries may see some keys more.
+    const int64_t begin = block.queries.begin + i, seen = keys_seen(shape, block.keys, begin + lanes<T>);
+    const int64_t more = keys_seen(shape, block.keys, begin + panel_width<T>) - seen;
+    const Matrix<const T> panel{columns + i * width, panel_width<T>, 1};
+    matmul<T>(seen, std::min(panel_width<T>, count - i), width, a, panel, out.data + i, out.row_stride);
+    matmul<T>(more, std::clamp<int64_t>(count - i - lanes<T>, 0, lanes<T>), width, a.at(seen, 0), panel.at(0, lanes<T>),
+              out.at(seen, i + lanes<T>).data, out.row_stride);
   }
+}
+
+/// A vector of queries, from j on: to(s, j) = value(s) of every key s that they may see, 0 of the others.
+template <class T, class Value>
+void set_seen(const AttentionShape& shape, const Block& block, int64_t j, Matrix<T> to, const Value& value) {
+  const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + lanes<T>);
+  for (int64_t s = 0; s < seen; ++s) store(to.at(s, j).data, value(s));
+  for (int64_t s = seen; s < block.keys.size(); ++s) store(to.at(s, j).data, splat(T(0)));
 }
 
 /// x itself, or a copy whose rows lie close together.
@@ -68,36 +94,22 @@ Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, std::vect
   return compact(x, rows, width, room(buffer, compact_size<T>(rows, width)));
 }
 
-/// The size of blocks, unless some queries see less than others.
-inline int64_t block_size(const AttentionShape& shape, int64_t largest) {
-  return shape.reach < shape.keys - 1 ? causal_block : largest;
-}
-
-/// How many keys the queries of a block that ends here may see: none beyond these, if whole blocks of keys meet whole
-/// panels of queries.
-inline int64_t keys_seen(const AttentionShape& shape, int64_t end) {
-  const int64_t block = block_size(shape, key_block);
-  const int64_t seen = std::clamp<int64_t>(round_up(end, block) + shape.reach, 0, shape.keys);
-  return std::min(round_up(seen, block), shape.keys);
-}
-
-/// Sets the scores (S, T) of the keys from `first_key` on to -inf where the queries from `first` on see nothing.
 template <class T>
-void hide(const AttentionShape& shape, const std::int32_t* hidden, int64_t first_key, int64_t keys, int64_t first,
-          int64_t count, Matrix<T> scores) {
+void clear_rows(int64_t rows, int64_t width, Matrix<T> x) {
+  for (int64_t i = 0; i < rows; ++i) std::fill_n(x.at(i, 0).data, width, T(0));
+}
+
+/// Sets scores (S, T) to -inf where queries see nothing.
+template <class T>
+void hide(const AttentionShape& shape, const std::int32_t* hidden, const Block& block, Matrix<T> scores) {
   constexpr T nothing = -std::numeric_limits<T>::infinity();
-  for (int64_t s = 0; s < keys; ++s) {
-    const int64_t key = first_key + s;
+  const int64_t count = padded<T>(block.queries.size());
+  for (int64_t key = block.keys.begin; key < block.keys.end; ++key) {
     const bool from_all = hidden && hidden[key] != 0;
-    std::fill_n(scores.at(s, 0).data, from_all ? count : std::clamp<int64_t>(key - shape.reach - first, 0, count),
-                nothing);
+    const int64_t blind = std::clamp<int64_t>(key - shape.reach - block.queries.begin, 0, count);
+    std::fill_n(scores.at(key - block.keys.begin, 0).data, from_all ? count : blind, nothing);
   }
 }
-
-/// Some of a head's queries or keys.
-struct Range {
-  int64_t begin, end;
-};
 
 /// The matrices of one head.
 template <class T>
@@ -110,11 +122,11 @@ struct Head {
 /// Blocks of four random words for a row of weights.
 inline int64_t blocks_for(int64_t queries) { return (queries + 3) / 4; }
 
-/// The random words for weights of these keys and queries: rows of whole blocks.
-inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, int64_t first_key, int64_t keys,
-                                       int64_t first, int64_t count, std::vector<std::uint32_t>& buffer) {
-  const int64_t row = blocks_for(shape.queries), part = blocks_for(count);
-  const int64_t start = (head * shape.keys + first_key) * row + first / 4;
+/// The random words for the weights of a block: rows of whole blocks of words.
+inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, const Block& block,
+                                       std::vector<std::uint32_t>& buffer) {
+  const int64_t row = blocks_for(shape.queries), part = blocks_for(block.queries.size()), keys = block.keys.size();
+  const int64_t start = (head * shape.keys + block.keys.begin) * row + block.queries.begin / 4;
   std::uint32_t* words = room(buffer, keys * part * 4);
   const int64_t rows_at_once = part == row ? keys : 1;
   for (int64_t s = 0; s < keys; s += rows_at_once) {
@@ -126,9 +138,10 @@ inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head
 
 /// to = from (S, T), dropped by these words; they may be the same.
 template <class T>
-void drop_weights(const DropoutMask& mask, const std::uint32_t* words, int64_t keys, int64_t count,
+void drop_weights(const DropoutMask& mask, const std::uint32_t* words, const Block& block,
                   std::type_identity_t<Matrix<const T>> from, Matrix<T> to) {
-  for (int64_t s = 0; s < keys; ++s) {
+  const int64_t count = block.queries.size();
+  for (int64_t s = 0; s < block.keys.size(); ++s) {
     drop(mask, count, words + s * blocks_for(count) * 4, from.at(s, 0).data, to.at(s, 0).data);
   }
 }

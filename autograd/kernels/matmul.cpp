@@ -44,11 +44,6 @@ bool stays_near(int64_t numbers) {
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
 }
 
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 /// Where part `index` of `total` items begins, if they are shared out evenly.
 int64_t begin_of(int64_t total, int64_t parts, int64_t index) {
   return parts == 1 ? total * index : total * index / parts;  // for small products a division is not cheap
@@ -87,6 +82,7 @@ struct Product {
   T* c;
   int64_t c_stride;
   Epilogue<T> epilogue;
+  Band a_band = {};
   Cut cut = cut_up<T>(m, n, k, a.row_stride == 1 ? slab_depth_along_columns : slab_depth);
 
   int64_t tiles() const { return cut.tiles; }
@@ -101,6 +97,12 @@ struct Product {
   Range depths_of(int64_t slab) const { return share(k, cut.slabs, slab); }
   Range tiles_of(int64_t block) const { return share(tiles(), cut.row_blocks, block / cut.column_blocks); }
   Range panels_of(int64_t block) const { return share(panels(), cut.column_blocks, block % cut.column_blocks); }
+
+  /// Those of the depths at which some of these rows of a may differ from zero.
+  Range in_band(Range depths, Range rows) const {
+    const int64_t begin = std::clamp(rows.begin + a_band.begin, depths.begin, depths.end);
+    return {begin, std::clamp(rows.end - 1 + a_band.end, begin, depths.end)};
+  }
 
   /// b is read as it lies where its rows are dense and not far apart: then a copy costs more than it gains, as it does
   /// for a single row of blocks. Without masks, the end of a row needs room for whole vectors.
@@ -194,8 +196,10 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
-      kernel(slab.depths.size(), slab.a.at(rows.begin, 0), b.data, b.row_stride, x.at(rows.begin, columns.begin),
-             x.c_stride, columns.size(), epilogue, upcoming);
+      const Range depths = x.in_band(slab.depths, rows);
+      const int64_t skipped = depths.begin - slab.depths.begin;
+      kernel(depths.size(), slab.a.at(rows.begin, skipped), b.at(skipped, 0).data, b.row_stride,
+             x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue, upcoming);
     }
   }
 }
@@ -234,12 +238,12 @@ void multiply_row(const Product<T>& x, Range panels) {
 
 template <class T>
 Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, T* c, int64_t c_stride,
-                      const Epilogue<T>& epilogue) {
+                      const Epilogue<T>& epilogue, Band a_band = {}) {
   if (n == 1 && c_stride == 1 && a.row_stride == 1 && !epilogue.bias) {
     // A dense column is as good as a row, and (a b)' = b' a' has dense vectors.
     return {1, m, k, b.transposed(), a.transposed(), c, m, epilogue};
   }
-  return {m, n, k, a, b, c, c_stride, epilogue};
+  return {m, n, k, a, b, c, c_stride, epilogue, a_band};
 }
 
 /// body(block) for every block of c, on several threads.
@@ -278,9 +282,9 @@ void multiply(const Product<T>& x) {
 template <class T>
 void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T>> a,
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,
-            const std::type_identity_t<Epilogue<T>>& epilogue) {
+            const std::type_identity_t<Epilogue<T>>& epilogue, Band a_band) {
   if (m == 0 || n == 0) return;
-  multiply(product_of(m, n, k, a, b, c, c_stride, epilogue));
+  multiply(product_of(m, n, k, a, b, c, c_stride, epilogue, a_band));
 }
 
 template <class T>
@@ -324,9 +328,9 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
 }
 
 template void matmul(int64_t, int64_t, int64_t, Matrix<const float>, Matrix<const float>, float*, int64_t,
-                     const Epilogue<float>&);
+                     const Epilogue<float>&, Band);
 template void matmul(int64_t, int64_t, int64_t, Matrix<const double>, Matrix<const double>, double*, int64_t,
-                     const Epilogue<double>&);
+                     const Epilogue<double>&, Band);
 template void batched_matmul(Sizes, int64_t, int64_t, int64_t, Matrix<const float>, Sizes, Matrix<const float>, Sizes,
                              float*, const Epilogue<float>&);
 template void batched_matmul(Sizes, int64_t, int64_t, int64_t, Matrix<const double>, Sizes, Matrix<const double>, Sizes,

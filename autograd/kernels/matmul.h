@@ -8,6 +8,8 @@
 //
 // T is float or double. The order in which the k products of an element are added depends on sizes and strides alone.
 
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "autograd/kernels/nest.h"
@@ -35,11 +37,20 @@ struct Epilogue {
   bool relu = false;        // replace negative values by 0
 };
 
-/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart.
+/// What of a matrix may differ from zero: columns i + begin to i + end - 1 of each row i.
+struct Band {
+  static constexpr int64_t unbounded = std::numeric_limits<std::int32_t>::max();
+  int64_t begin = -unbounded, end = unbounded;
+
+  Band transposed() const { return {1 - end, 1 - begin}; }
+};
+
+/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart. Where a is zero
+/// outside `a_band`, most of those zeros are left out.
 template <class T>
 void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T>> a,
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,
-            const std::type_identity_t<Epilogue<T>>& epilogue = {});
+            const std::type_identity_t<Epilogue<T>>& epilogue = {}, Band a_band = {});
 
 /// c[i] = a[i] b[i] for every index i of `batch`. Along its axes the matrices of a and b lie a_strides and b_strides
 /// elements apart, 0 where all share one; c is contiguous.

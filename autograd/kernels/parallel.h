@@ -21,6 +21,12 @@ using std::int64_t;
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
+/// Items begin to end - 1.
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
 /// So many numbers, read and written once, are worth a second thread.
 inline constexpr int64_t elements_per_chunk = 16384;
 

@@ -97,7 +97,8 @@ class Upcoming {
 
 /// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
 /// reads for the item that it probably gets next. Threads take items in turn, `together` of them in a row, so that is
-/// one of the same row, or one as many rows further as there are threads. A loop within an item announces nothing.
+/// one of the same row, or one as many rows further as there are threads. If it has named anything, a loop within the
+/// item announces nothing.
 class Fetching {
  public:
   template <class Announce>

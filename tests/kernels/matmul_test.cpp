@@ -23,6 +23,7 @@ struct Operand {
 
   Matrix<const T> matrix() const { return {memory.data(), row_stride, col_stride}; }
   T at(int64_t i, int64_t j) const { return memory[static_cast<std::size_t>(i * row_stride + j * col_stride)]; }
+  T& at(int64_t i, int64_t j) { return memory[static_cast<std::size_t>(i * row_stride + j * col_stride)]; }
 };
 
 enum class Layout { rows, transposed, padded_rows, padded_transposed, scattered };
@@ -153,6 +154,39 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
+}
+
+TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
+  using T = TestType;
+  for (Layout layout : all_layouts) {
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 40, 30}, {30, 1, 40}, {50, 40, 60}, {40, 100, 1100}}) {
+      for (const Band band : {Band{}, Band{.end = 1}, Band{.begin = 0}, Band{-3, 5}, Band{.end = -20},
+                              Band{.begin = 25}, Band{.begin = 500, .end = 900}, Band{.end = -2000}}) {
+        CAPTURE(static_cast<int>(layout), m, n, k, band.begin, band.end);
+        Operand<T> a = random_matrix<T>(m, k, layout, 1);
+        const Operand<T> b = random_matrix<T>(k, n, Layout::rows, 2);
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t p = 0; p < k; ++p) {
+            if (p < i + band.begin || p >= i + band.end) a.at(i, p) = 0;
+          }
+        }
+        const std::vector<T> before = random_vector<T>(m * n, 3);
+        std::vector<T> whole = before, banded = before;
+        matmul(m, n, k, a.matrix(), b.matrix(), whole.data(), n, {.accumulate = n == 40});
+        matmul(m, n, k, a.matrix(), b.matrix(), banded.data(), n, {.accumulate = n == 40}, band);
+        CHECK(banded == whole);  // zeros add nothing
+      }
+    }
+  }
+  // 14 rows are a tile at most: what all of them have zeros for is not even read.
+  Operand<T> b = random_matrix<T>(60, 40, Layout::rows, 2);
+  const Operand<T> a = random_matrix<T>(14, 60, Layout::rows, 1);
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  std::fill_n(b.memory.begin(), 10 * 40, nan);
+  std::fill_n(b.memory.begin() + 33 * 40, (60 - 33) * 40, nan);
+  std::vector<T> c(14 * 40);
+  matmul(14, 40, 60, a.matrix(), b.matrix(), c.data(), 40, {}, {.begin = 10, .end = 20});
+  CHECK(std::none_of(c.begin(), c.end(), [](T value) { return std::isnan(value); }));
 }
 
 TEMPLATE_TEST_CASE("matmul of nothing", "[matmul]", float, double) {
