@@ -56,7 +56,7 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
   const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
                                 staged(head.v, shape.keys, shape.value_width, workspace.v));
   for (int64_t first = queries.begin; first < queries.end; first += query_block) {
-    const int64_t count = std::min(query_block, queries.end - first), stride = padded<T>(count);
+    const int64_t count = std::min(query_block, queries.end - first), stride = weights_stride<T>(count);
     const int64_t seen = keys_seen(shape, {0, shape.keys}, first + count);
     const Block block{{0, seen}, {first, first + count}};
     Matrix<T> weights{room(workspace.weights, shape.keys * stride), stride, 1};
@@ -102,7 +102,7 @@ int64_t dropout_blocks(const AttentionShape& shape) {
 
 template <class T>
 int64_t weights_size(const AttentionShape& shape) {
-  return shape.keys * padded<T>(shape.queries);
+  return shape.keys * weights_stride<T>(shape.queries);
 }
 
 template <class T>

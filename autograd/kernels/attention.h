@@ -59,7 +59,7 @@ int64_t attention_grain(int64_t work, int64_t parts);
 /// How many blocks of random words the weights of all heads are dropped by.
 int64_t dropout_blocks(const AttentionShape& shape);
 
-/// How many elements the weights of a head have, its queries padded to whole vectors.
+/// How many elements the weights of a head take, gaps between their rows included.
 template <class T>
 int64_t weights_size(const AttentionShape& shape);
 

@@ -79,7 +79,7 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
                    const T* kept, Matrix<T> dk, Matrix<T> dv, Begun begun) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
-  const int64_t count = queries.range.size(), stride = padded<T>(count);
+  const int64_t count = queries.range.size(), stride = weights_stride<T>(count);
   const Block block{some_keys, queries.range};
   const Band seen = seen_in(shape, block);
   const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);

@@ -37,6 +37,14 @@ int64_t padded(int64_t queries) {
   return round_up(queries, lanes<T>);
 }
 
+/// How far apart the rows of weights (S, T) lie: whole vectors, but no multiple of 1 KiB. One column of all rows would
+/// then compete for a few places in the caches.
+template <class T>
+int64_t weights_stride(int64_t queries) {
+  const int64_t stride = padded<T>(queries);
+  return stride * static_cast<int64_t>(sizeof(T)) % 1024 == 0 ? stride + lanes<T> : stride;
+}
+
 /// Some keys and some queries of a head: their scores and weights are a matrix (S, T).
 struct Block {
   Range keys, queries;
@@ -149,7 +157,7 @@ void drop_weights(const DropoutMask& mask, const std::uint32_t* words, const Blo
 /// The block of a head's weights (S, T) that starts here, if they are kept.
 template <class T>
 Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t query) {
-  return Matrix<T>{kept, padded<std::remove_const_t<T>>(shape.queries), 1}.at(key, query);
+  return Matrix<T>{kept, weights_stride<std::remove_const_t<T>>(shape.queries), 1}.at(key, query);
 }
 
 /// Into how many stripes the `count` queries or keys of a head are cut: heads are what threads share, if there are
