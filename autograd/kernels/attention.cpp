@@ -70,8 +70,8 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     std::copy_n(logs, count, log_sums + first);
     if (kept) {
       normalize_columns(block, inverses, weights);
-      // The way back reads whole blocks of keys and whole panels of queries: zeros, where those see nothing.
-      clear_rows(std::min(key_block + panel_width<T>, shape.keys - seen), stride, weights.at(seen, 0));
+      // A block of keys that the way back reads with these queries begins less than a panel beyond the last one seen.
+      clear_rows(std::min(key_block + panel_width<T>, shape.keys - seen), padded<T>(count), weights.at(seen, 0));
     }
 
     if (shape.dropout.threshold > 0) {
@@ -82,7 +82,7 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     }
     Matrix<T> rows = out.at(first, 0);
     matmul<T>(count, shape.value_width, seen, weights.transposed(), v, rows.data, rows.row_stride, {},
-              seen_in(shape, block).transposed());
+              band_of(shape, block).transposed());
     if (!kept) scale_rows(inverses, count, shape.value_width, rows);
   }
 }

@@ -14,6 +14,7 @@ using namespace attention_blocks;
 
 /// How many queries a block of keys meets at once.
 constexpr int64_t queries_of_key_block = 256;
+static_assert(queries_of_key_block % panel_width<float> == 0);
 
 /// Scores (S, T) -> weights, by the queries' log sums
 template <class T>
@@ -81,7 +82,7 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
   const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
   const int64_t count = queries.range.size(), stride = weights_stride<T>(count);
   const Block block{some_keys, queries.range};
-  const Band seen = seen_in(shape, block);
+  const Band band = band_of(shape, block);
   const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
   const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
 
@@ -106,11 +107,11 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
     drop_weights(shape.dropout, words, block, dweights, dweights);
     used = dropped;
   }
-  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv}, seen);
+  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv}, band);
   differentiate_scores(shape, block, queries.dots, weights, dweights);
-  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv}, seen);
+  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv}, band);
   matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq},
-            seen.transposed());
+            band.transposed());
 }
 
 /// Where the gradients of a head go. To dk and dv, heads before it may have contributed.
@@ -128,9 +129,10 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
   const int64_t D = shape.width, E = shape.value_width;
   for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
     Range range{first, std::min(first + queries_of_key_block, shape.queries)};
-    // Queries that see none of the keys from here on are left out, as far as they are whole panels.
+    // Queries that see none of the keys from here on are left out: all, or as many panels as there are.
     auto blind_to = [&](int64_t key) {
-      return std::clamp<int64_t>(key - shape.reach - range.begin, 0, range.size()) / panel_width<T> * panel_width<T>;
+      const int64_t blind = std::clamp<int64_t>(key - shape.reach - range.begin, 0, range.size());
+      return blind == range.size() ? blind : blind / panel_width<T> * panel_width<T>;
     };
     const int64_t blind = some_keys.size() > 0 ? blind_to(some_keys.begin) : range.size();
     clear_rows(blind, D, gradients.dq.at(first, 0));

@@ -14,10 +14,11 @@ namespace reel::kernels::attention_blocks {
 
 // What is worked on at once. Forward: few enough queries that their scores of all keys stay in the second cache, and
 // enough of them that a pass over keys and values pays. On the way back: the weights of some keys and many queries
-// (attention_backward.cpp), with all that is made of them. What nobody sees within a block is left out by products:
-// scores of keys that a vector of queries does not see, and what the band of the weights leaves out.
+// (attention_backward.cpp), with all that is made of them. Within a block, products leave out what nobody sees: those
+// that make scores stop at the last key that a vector of queries sees, the others keep to the band of the weights.
 inline constexpr int64_t query_block = 64;
 inline constexpr int64_t key_block = 128;
+static_assert(query_block % panel_width<float> == 0);
 
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
@@ -37,12 +38,13 @@ int64_t padded(int64_t queries) {
   return round_up(queries, lanes<T>);
 }
 
-/// How far apart the rows of weights (S, T) lie: whole vectors, but no multiple of 1 KiB. One column of all rows would
-/// then compete for a few places in the caches.
+/// How far apart the rows of weights (S, T) lie: whole vectors, but never a multiple of 1 KiB, where one column of all
+/// rows would compete for a few places in the caches.
 template <class T>
 int64_t weights_stride(int64_t queries) {
   const int64_t stride = padded<T>(queries);
-  return stride * static_cast<int64_t>(sizeof(T)) % 1024 == 0 ? stride + lanes<T> : stride;
+  const bool competes = stride > 0 && stride * static_cast<int64_t>(sizeof(T)) % 1024 == 0;
+  return competes ? stride + lanes<T> : stride;
 }
 
 /// Some keys and some queries of a head: their scores and weights are a matrix (S, T).
@@ -56,7 +58,7 @@ inline int64_t keys_seen(const AttentionShape& shape, Range keys, int64_t end) {
 }
 
 /// What of a block's weights may differ from zero.
-inline Band seen_in(const AttentionShape& shape, const Block& block) {
+inline Band band_of(const AttentionShape& shape, const Block& block) {
   return {.begin = block.keys.begin - block.queries.begin - shape.reach};
 }
 
@@ -70,11 +72,12 @@ const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<
   return to;
 }
 
-/// a (S, width) times those columns: (S, T), but for keys that no query of a panel sees. Without masks (S, padded(T)),
-/// whose last columns mean nothing: whole vectors are faster.
+/// a (S, width) times those columns: (S, T). What no query of a vector sees remains as it was, for set_seen() to fill.
+/// Without masks (S, padded(T)), whose last columns mean nothing: whole vectors are faster.
 template <class T>
 void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
                       const T* columns, Matrix<T> out) {
+  if (block.keys.size() == 0) return;
   const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
   for (int64_t i = 0; i < count; i += panel_width<T>) {
     // The second vector's queries may see some keys more.
@@ -82,6 +85,7 @@ void multiply_columns(const AttentionShape& shape, const Block& block, int64_t w
     const int64_t more = keys_seen(shape, block.keys, begin + panel_width<T>) - seen;
     const Matrix<const T> panel{columns + i * width, panel_width<T>, 1};
     matmul<T>(seen, std::min(panel_width<T>, count - i), width, a, panel, out.data + i, out.row_stride);
+    if (more == 0) continue;
     matmul<T>(more, std::clamp<int64_t>(count - i - lanes<T>, 0, lanes<T>), width, a.at(seen, 0), panel.at(0, lanes<T>),
               out.at(seen, i + lanes<T>).data, out.row_stride);
   }

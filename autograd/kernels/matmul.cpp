@@ -240,7 +240,7 @@ template <class T>
 Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, T* c, int64_t c_stride,
                       const Epilogue<T>& epilogue, Band a_band = {}) {
   if (n == 1 && c_stride == 1 && a.row_stride == 1 && !epilogue.bias) {
-    // A dense column is as good as a row, and (a b)' = b' a' has dense vectors.
+    // A dense column is as good as a row, and (a b)' = b' a' has dense vectors. A band only saves work, here none.
     return {1, m, k, b.transposed(), a.transposed(), c, m, epilogue};
   }
   return {m, n, k, a, b, c, c_stride, epilogue, a_band};

@@ -39,14 +39,14 @@ struct Epilogue {
 
 /// What of a matrix may differ from zero: columns i + begin to i + end - 1 of each row i.
 struct Band {
-  static constexpr int64_t unbounded = std::numeric_limits<std::int32_t>::max();
+  static constexpr int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
   int64_t begin = -unbounded, end = unbounded;
 
   Band transposed() const { return {1 - end, 1 - begin}; }
 };
 
-/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart. Where a is zero
-/// outside `a_band`, most of those zeros are left out.
+/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart. All that a
+/// holds outside `a_band` must be zero; most of it is then left out.
 template <class T>
 void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T>> a,
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,

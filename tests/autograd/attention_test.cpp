@@ -1,5 +1,6 @@
 // Fused attention against the same in small steps, and what a mask hides.
 
+#include "autograd/kernels/attention.h"
 #include "autograd/mask.h"
 #include "tests/autograd/values.h"
 
@@ -153,6 +154,40 @@ TEST_CASE("attention: what an earlier one left in its buffers does not matter") 
       for (Tensor& x : bad) x = full(x.shape(), not_a_number, DType::f64);
       results(fused(Mask::none(), 0.4), bad);
       check_same(by_heads(T, 40, D, 9, DType::f64), mask, 1e-12);
+    }
+  }
+}
+
+TEST_CASE("attention: of weights that are kept, nothing is read that was not written") {
+  // Of keys that no query sees, too: the first queries see none of the last 1,000 - 65 keys.
+  for (auto [T, S, E] :
+       {std::array<int64_t, 3>{400, 400, 1}, {400, 400, 9}, {65, 1000, 1}, {65, 1000, 40}, {7, 0, 3}}) {
+    for (const std::uint32_t threshold : {0U, 1U << 30}) {
+      CAPTURE(T, S, E, threshold);
+      constexpr int64_t D = 5;
+      const std::vector<int64_t> batch, strides;  // one head
+      kernels::AttentionShape shape{batch, T, S, D, E, 0.4, 0};
+      shape.dropout = {.key = 7, .first_block = 0, .threshold = threshold, .scale = 4.0 / 3};
+      auto head = [&](const Tensor& x) {
+        return kernels::Heads<const double>{{x.data<double>(), x.size(1), 1}, strides};
+      };
+      auto written = [&](Tensor& x) { return kernels::Heads<double>{{x.data<double>(), x.size(1), 1}, strides}; };
+      const DType dtype = DType::f64;
+      const Tensor q = away_from_zero({T, D}, 1, dtype), k = away_from_zero({S, D}, 2, dtype),
+                   v = away_from_zero({S, E}, 3, dtype), dout = away_from_zero({T, E}, 4, dtype);
+      std::vector<std::vector<Tensor>> found;
+      for (const int64_t kept : {0, 1}) {
+        shape.heads_kept = kept;
+        const auto size = static_cast<std::size_t>(kernels::weights_size<double>(shape));
+        std::vector<double> logs(static_cast<std::size_t>(T)), weights(size, std::nan(""));
+        Tensor out = zeros({T, E}, dtype), dq = zeros({T, D}, dtype), dk = zeros({S, D}, dtype),
+               dv = zeros({S, E}, dtype);
+        kernels::attention<double>(shape, head(q), head(k), head(v), written(out), logs.data(), weights.data());
+        kernels::attention_backward<double>(shape, head(q), head(k), head(v), head(out), logs.data(), weights.data(),
+                                            head(dout), written(dq), written(dk), written(dv));
+        found.push_back({out, dq, dk, dv});
+      }
+      for (std::size_t i = 0; i < 4; ++i) CHECK(largest_difference(found[0][i], found[1][i]) < 1e-11);
     }
   }
 }
