@@ -63,6 +63,17 @@ Operand<T> random_matrix(int64_t rows, int64_t columns, Layout layout, unsigned 
 }
 
 template <class T>
+Operand<T> banded_matrix(int64_t rows, int64_t columns, Layout layout, Band band, unsigned seed) {
+  Operand<T> x = random_matrix<T>(rows, columns, layout, seed);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      if (j < i + band.begin || j >= i + band.end) x.at(i, j) = 0;
+    }
+  }
+  return x;
+}
+
+template <class T>
 std::vector<T> random_vector(int64_t size, unsigned seed) {
   return random_matrix<T>(1, size, Layout::rows, seed).memory;
 }
@@ -163,13 +174,8 @@ TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul
       for (const Band band : {Band{}, Band{.end = 1}, Band{.begin = 0}, Band{-3, 5}, Band{.end = -20},
                               Band{.begin = 25}, Band{.begin = 500, .end = 900}, Band{.end = -2000}}) {
         CAPTURE(static_cast<int>(layout), m, n, k, band.begin, band.end);
-        Operand<T> a = random_matrix<T>(m, k, layout, 1);
+        const Operand<T> a = banded_matrix<T>(m, k, layout, band, 1);
         const Operand<T> b = random_matrix<T>(k, n, Layout::rows, 2);
-        for (int64_t i = 0; i < m; ++i) {
-          for (int64_t p = 0; p < k; ++p) {
-            if (p < i + band.begin || p >= i + band.end) a.at(i, p) = 0;
-          }
-        }
         const std::vector<T> before = random_vector<T>(m * n, 3);
         std::vector<T> whole = before, banded = before;
         matmul(m, n, k, a.matrix(), b.matrix(), whole.data(), n, {.accumulate = n == 40});
@@ -180,12 +186,13 @@ TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul
   }
   // 14 rows are a tile at most: what all of them have zeros for is not even read.
   Operand<T> b = random_matrix<T>(60, 40, Layout::rows, 2);
-  const Operand<T> a = random_matrix<T>(14, 60, Layout::rows, 1);
+  const Band band{.begin = 10, .end = 20};
+  const Operand<T> a = banded_matrix<T>(14, 60, Layout::rows, band, 1);
   const T nan = std::numeric_limits<T>::quiet_NaN();
   std::fill_n(b.memory.begin(), 10 * 40, nan);
   std::fill_n(b.memory.begin() + 33 * 40, (60 - 33) * 40, nan);
   std::vector<T> c(14 * 40);
-  matmul(14, 40, 60, a.matrix(), b.matrix(), c.data(), 40, {}, {.begin = 10, .end = 20});
+  matmul(14, 40, 60, a.matrix(), b.matrix(), c.data(), 40, {}, band);
   CHECK(std::none_of(c.begin(), c.end(), [](T value) { return std::isnan(value); }));
 }
 
