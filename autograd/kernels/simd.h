@@ -51,7 +51,11 @@ inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 
 inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
 
 /// Whether half a vector may cost less than a whole one: many processors run 512 bits as two halves.
-inline constexpr bool has_halves = XSIMD_WITH_AVX512F;
+#ifdef __AVX512VL__
+inline constexpr bool has_halves = true;
+#else
+inline constexpr bool has_halves = false;
+#endif
 
 /// Bytes: a cache line, and no vector is wider.
 inline constexpr std::size_t vector_alignment = 64;
@@ -226,9 +230,14 @@ using HalfVec __attribute__((vector_size(sizeof(Vec<T>) / 2))) = T;
 template <class T>
 inline constexpr int64_t half_lanes = lanes<T> / 2;
 
-#if XSIMD_WITH_AVX512F
-inline HalfVec<float> lower_half(const Vec<float>& x) { return _mm512_castps512_ps256(x); }
-inline HalfVec<double> lower_half(const Vec<double>& x) { return _mm512_castpd512_pd256(x); }
+#ifdef __AVX512VL__
+/// The first n values, 0 <= n <= half_lanes; 0 in the other lanes.
+inline HalfVec<float> load_half_n(const float* from, int64_t n) {
+  return _mm256_maskz_loadu_ps(static_cast<__mmask8>((1u << n) - 1u), from);
+}
+inline HalfVec<double> load_half_n(const double* from, int64_t n) {
+  return _mm256_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), from);
+}
 
 /// Nothing is said about the upper half.
 inline Vec<float> widen(HalfVec<float> x) { return _mm512_castps256_ps512(x); }

@@ -4,6 +4,7 @@
 // tile_rows x 2 vectors of c leave room for two vectors of b and one element of a. Each vector of b is then used
 // tile_rows times and each element of a twice, so that the multipliers wait for neither.
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -39,7 +40,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
   };
 
-  // Local, and every loop over it unrolled: otherwise compilers keep the sums in memory.
+  // Local, and every loop over it unrolled and inlined: otherwise compilers keep the sums in memory.
   Vec<T> sum[Rows][Vectors];
   HalfVec<T> half_sum[Rows] = {};
 #pragma GCC unroll 16
@@ -48,39 +49,47 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     for (int v = 0; v < Vectors; ++v) sum[i][v] = splat(T(0));
   }
 
-  // A pointer for every four rows of a, and three strides: for an address of each row there are not enough registers.
-  const T* a_rows[(Rows + 3) / 4];
-  for (int i = 0; i < Rows; i += 4) a_rows[i / 4] = a.at(i, 0).data;
-
-  // Some rows of c are fetched, and some of what comes next, then a part of the sums is computed: all fetched at once
-  // would keep a and b waiting.
-  constexpr int parts = 4;
-  int64_t p = 0;
-  for (int part = 0; part < parts; ++part) {
-    for (int i = Rows * part / parts; i < Rows * (part + 1) / parts; ++i) {
-      T* const row = c + i * c_stride;
-      for (int v = 0; v < Vectors; ++v) __builtin_prefetch(row + v * lanes<T>, 1);
-      __builtin_prefetch(row + width - 1, 1);
-    }
-    upcoming.fetch(depth / (depth_of_line * parts));
-    for (const int64_t end = depth * (part + 1) / parts; p < end; ++p) {
-      Vec<T> b_row[Vectors];
+  const T* a_column = a.data;
+  auto add_products = [&]() __attribute__((always_inline)) {
+    Vec<T> b_row[Vectors];
+    HalfVec<T> half_b_row = {};
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+    for (int v = 0; v < whole_vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+    if constexpr (edge == Edge::half) half_b_row = load_half_n(b + last * lanes<T>, rest);
+    // For an address of each row there are not enough registers: one for every four rows, and three strides.
+    const T* a_row = a_column;
 #pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i) {
-        const T a_element = a_rows[i / 4][i % 4 * a.row_stride];
+    for (int i = 0; i < Rows; ++i) {
+      if (i > 0 && i % 4 == 0) a_row += 4 * a.row_stride;
+      const T a_element = a_row[i % 4 * a.row_stride];
 #pragma GCC unroll 8
-        for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
-        if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, lower_half(b_row[last]), half_sum[i]);
-      }
-#pragma GCC unroll 4
-      for (const T*& row : a_rows) row += a.col_stride;
-      b += b_stride;
+      for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
+      if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, half_b_row, half_sum[i]);
+    }
+    a_column += a.col_stride;
+    b += b_stride;
+  };
+
+  // With each of the first products comes a line of c, now and then come some of what is next. Fetched all at once, they
+  // would keep a and b waiting.
+  int64_t p = 0;
+  for (int v = 0; v <= Vectors; ++v) {
+    const T* line = c + std::min(v * lanes<T>, width - 1);
+    const int64_t end = std::min(depth, p + Rows);
+    upcoming.fetch((end - p) / depth_of_line);
+    for (; p < end; ++p, line += c_stride) {
+      __builtin_prefetch(line, 1);
+      add_products();
     }
   }
+  constexpr int64_t part = 64;
+  while (p < depth) {
+    const int64_t end = upcoming.empty() ? depth : std::min(depth, p + part);
+    upcoming.fetch((end - p) / depth_of_line);
+    for (; p < end; ++p) add_products();
+  }
 
-  auto for_each_sum = [&](auto body) {
+  auto for_each_sum = [&](auto body) __attribute__((always_inline)) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 8

@@ -177,13 +177,18 @@ TEST_CASE("multiply_lower_halves sees the lower 32 bits, and keeps all 64 of the
   for (const std::uint64_t each : products) CHECK(each == product);
 }
 
-TEMPLATE_TEST_CASE("half a vector is its lower half", "[simd]", float, double) {
+TEMPLATE_TEST_CASE("half a vector, or the first n of its lanes", "[simd]", float, double) {
   using T = TestType;
   if constexpr (has_halves) {
-    const std::vector<T> values = counting<T>(lanes<T>);
-    const HalfVec<T> half = lower_half(load(values.data()));
-    const Array<T> thrice = to_array<T>(widen(fma(T(2), half, half)));
-    for (int64_t i = 0; i < half_lanes<T>; ++i) CHECK(thrice[static_cast<std::size_t>(i)] == 3 * T(i + 1));
+    const std::vector<T> values = counting<T>(half_lanes<T>);
+    for (int64_t n = 0; n <= half_lanes<T>; ++n) {
+      const std::vector<T> first(values.begin(), values.begin() + n);  // what is beyond must not be read
+      const HalfVec<T> half = load_half_n(first.data(), n);
+      const Array<T> thrice = to_array<T>(widen(fma(T(2), half, half)));
+      for (int64_t i = 0; i < half_lanes<T>; ++i) {
+        CHECK(thrice[static_cast<std::size_t>(i)] == (i < n ? 3 * T(i + 1) : T(0)));
+      }
+    }
   }
 }
 
