@@ -16,8 +16,9 @@ namespace reel::kernels {
 
 inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
 
-/// A tile goes through this much of its depth while a line of what comes next is fetched.
+/// A tile goes through this much of its depth for each line that is fetched of what comes next, some lines at once.
 inline constexpr int64_t depth_of_line = 2;
+inline constexpr int64_t lines_at_once = 8;
 
 /// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
 inline constexpr int wide_vectors = 8;
@@ -70,23 +71,20 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     b += b_stride;
   };
 
-  // With each of the first products comes a line of c, now and then come some of what is next. Fetched all at once, they
-  // would keep a and b waiting.
+  // Meanwhile memory is asked for more, a little at a time, lest a and b have to wait: before each part of the products
+  // for some of what is upcoming; with each of the first for a line of c, in every row the first, then the second.
   int64_t p = 0;
-  for (int v = 0; v <= Vectors; ++v) {
-    const T* line = c + std::min(v * lanes<T>, width - 1);
-    const int64_t end = std::min(depth, p + Rows);
+  for (int v = 0; p < depth; ++v) {
+    const bool in_c = v <= Vectors;
+    const T* line = c + (in_c ? std::min(v * lanes<T>, width - 1) : 0);
+    const int64_t to_next_line = in_c ? c_stride : 0;
+    const int64_t part = in_c ? Rows : upcoming.empty() ? depth : lines_at_once * depth_of_line;
+    const int64_t end = std::min(depth, p + part);
     upcoming.fetch((end - p) / depth_of_line);
-    for (; p < end; ++p, line += c_stride) {
+    for (; p < end; ++p, line += to_next_line) {
       __builtin_prefetch(line, 1);
       add_products();
     }
-  }
-  constexpr int64_t part = 64;
-  while (p < depth) {
-    const int64_t end = upcoming.empty() ? depth : std::min(depth, p + part);
-    upcoming.fetch((end - p) / depth_of_line);
-    for (; p < end; ++p) add_products();
   }
 
   auto for_each_sum = [&](auto body) __attribute__((always_inline)) {
