@@ -30,6 +30,9 @@ constexpr int64_t block_panels = 8;
 // between panels, they are worked off in the same order as a whole one.
 constexpr int64_t enough_blocks = 16;
 
+// Where each block copies its rows of a, it is as wide as c, and may be as low as this.
+constexpr int64_t low_block_tiles = 2;
+
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
 constexpr int64_t chunk_copies = 32'768;
@@ -62,16 +65,27 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_rows) {
   Cut cut{std::max<int64_t>(1, divide_up(k, depth)), divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
   cut.row_blocks = divide_up(cut.tiles, block_tiles);
   cut.column_blocks = divide_up(cut.panels, block_panels);
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  if (cut.blocks() < wanted) {
+  if (copies_rows && cut.tiles >= wanted * low_block_tiles) {
+    cut.row_blocks = std::max(cut.row_blocks, wanted);
+    cut.column_blocks = 1;
+  } else if (cut.blocks() < wanted) {
     const int64_t columns = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
     cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // rather more than some twice as wide
   }
   return cut;
+}
+
+/// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column by
+/// column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
+template <class T>
+bool is_worth_a_copy(Matrix<const T> a, int64_t n) {
+  const int64_t stride = std::max(a.row_stride, a.col_stride);
+  return n > 2 * panel_width<T> && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
 }
 
 /// One product.
@@ -83,7 +97,9 @@ struct Product {
   int64_t c_stride;
   Epilogue<T> epilogue;
   Band a_band = {};
-  Cut cut = cut_up<T>(m, n, k, a.row_stride == 1 ? slab_depth_along_columns : slab_depth);
+  bool along_columns = a.row_stride == 1;
+  bool copies_a = is_worth_a_copy(a, n);
+  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a && !along_columns);
 
   int64_t tiles() const { return cut.tiles; }
   int64_t panels() const { return cut.panels; }
@@ -109,12 +125,9 @@ struct Product {
   bool packs_b() const {
     return b.col_stride != 1 || (far_apart<T>(b.row_stride) && cut.row_blocks > 1) || (!has_masks && n % lanes<T> != 0);
   }
-  /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column
-  /// by column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
-  bool copies_a() const {
-    const int64_t stride = std::max(a.row_stride, a.col_stride);
-    return panels() > 2 && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
-  }
+  /// A block that shares its rows of a with no other copies them itself, into the second cache.
+  bool copies_rows() const { return copies_a && !along_columns && cut.column_blocks == 1; }
+  bool copies_slab() const { return copies_a && !copies_rows(); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 };
@@ -158,11 +171,21 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
                  });
     slab.b = {panels, panel_width<T>, 1};
   }
-  if (x.copies_a()) {
+  if (x.copies_slab()) {
     thread_local std::vector<T> buffer;
     slab.a = compact(slab.a, x.m, depth, room(buffer, compact_size<T>(x.m, depth)));
   }
   return slab;
+}
+
+/// The rows of a that these tiles read; a copy of them in a buffer of this thread, if that is faster.
+template <class T>
+Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
+  const Range rows = x.rows(tiles);
+  const Matrix<const T> a = slab.a.at(rows.begin, 0);
+  if (!x.copies_rows()) return a;
+  thread_local std::vector<T> buffer;
+  return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
 /// What a thread on step `here` fetches for step `next`: what of a and b, as they lie, nobody has read before.
@@ -176,7 +199,7 @@ void announce(const Product<T>& x, int64_t here, int64_t next, Upcoming& upcomin
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + row);
-  if (!x.copies_a() && below < x.cut.steps()) {
+  if (!x.copies_slab() && below < x.cut.steps()) {
     const Range depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
     const Range part = share(depths.size(), row, here % row);
     upcoming.add(x.a.at(rows.begin, depths.begin + part.begin), rows.size(), part.size());
@@ -186,19 +209,21 @@ void announce(const Product<T>& x, int64_t here, int64_t next, Upcoming& upcomin
 /// A block of c: panel by panel, and along each from tile to tile.
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
+  const Matrix<const T> a = rows_of_a(x, slab, tiles);
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
     const Matrix<const T> b = slab.panel(p);
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
-    Range rows{0, begin_of(x.m, x.tiles(), tiles.begin)};
+    const int64_t first_row = begin_of(x.m, x.tiles(), tiles.begin);
+    Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
-      kernel(depths.size(), slab.a.at(rows.begin, skipped), b.at(skipped, 0).data, b.row_stride,
+      kernel(depths.size(), a.at(rows.begin - first_row, skipped), b.at(skipped, 0).data, b.row_stride,
              x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue, upcoming);
     }
   }

@@ -162,6 +162,7 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
   constexpr auto page = static_cast<int64_t>(4096 / sizeof(TestType));
   check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
+  check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
@@ -286,7 +287,8 @@ TEMPLATE_TEST_CASE("batched_matmul strides and broadcasts", "[matmul]", float, d
 TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[matmul]", float, double) {
   using T = TestType;
   const int before = threads();
-  for (auto [m, n, k] : {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}}) {
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}, {500, 70, 1024}}) {
     for (const Layout layout : {Layout::rows, Layout::transposed}) {
       const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, Layout::rows, 2);
       std::vector<std::vector<T>> results;
