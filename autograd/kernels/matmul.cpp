@@ -147,10 +147,7 @@ struct Slab {
   Matrix<const T> a, b;
   bool packed;  // b comes in panels, one after another
 
-  Matrix<const T> panel(int64_t p) const {
-    if (packed) return {b.data + p * panel_width<T> * depths.size(), panel_width<T>, 1};
-    return b.at(0, p * panel_width<T>);
-  }
+  Matrix<const T> panel(int64_t p) const { return packed ? b.at(p * depths.size(), 0) : b.at(0, p * panel_width<T>); }
 };
 
 /// Packs and copies what is read faster that way, into buffers of the thread that starts the product.
@@ -188,21 +185,28 @@ Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles)
   return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
-/// What a thread on step `here` fetches for step `next`: what of a and b, as they lie, nobody has read before.
+/// What a thread on step `here` fetches for step `next`: what of a and b nobody has read before, or who read it has
+/// lost.
 template <class T>
-void announce(const Product<T>& x, int64_t here, int64_t next, Upcoming& upcoming) {
+void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
   if (stays_near<T>(x.k * (x.m + x.n))) return;
   const int64_t blocks = x.cut.blocks(), row = x.cut.column_blocks;
-  if (!x.packs_b() && next % blocks < row) {  // a slab's first row of blocks meets all of b
-    const Range depths = x.depths_of(next / blocks), columns = x.columns(x.panels_of(next % blocks));
+  const Range depths = x.depths_of(next / blocks), panels = x.panels_of(next % blocks);
+  const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < row;  // which meets all of b
+  const bool loses_b = row > 1 && !stays_near<T>(depths.size() * x.n);
+  if (slab.packed) {
+    const int64_t size = panels.size() * depths.size() * panel_width<T>;
+    if (same_slab && loses_b) upcoming.add(slab.panel(panels.begin), 1, size);
+  } else if (first_row || loses_b) {
+    const Range columns = x.columns(panels);
     upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + row);
   if (!x.copies_slab() && below < x.cut.steps()) {
-    const Range depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
-    const Range part = share(depths.size(), row, here % row);
-    upcoming.add(x.a.at(rows.begin, depths.begin + part.begin), rows.size(), part.size());
+    const Range below_depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
+    const Range part = share(below_depths.size(), row, here % row);
+    upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
   }
 }
 
@@ -295,7 +299,7 @@ void multiply(const Product<T>& x) {
     const Slab<T> slab = prepare(x, x.depths_of(i));
     for_each_block(x, [&](int64_t block) {
       const int64_t step = i * x.cut.blocks() + block;
-      auto announce_step = [&](int64_t next, Upcoming& upcoming) { announce(x, step, next, upcoming); };
+      auto announce_step = [&](int64_t next, Upcoming& upcoming) { announce(x, slab, step, next, upcoming); };
       const Fetching fetching(step, x.cut.steps(), announce_step);
       multiply_block(x, slab, x.tiles_of(block), x.panels_of(block));
     });
