@@ -30,8 +30,10 @@ constexpr int64_t block_panels = 8;
 // between panels, they are worked off in the same order as a whole one.
 constexpr int64_t enough_blocks = 16;
 
-// Where each block copies its rows of a, it is as wide as c, and may be as low as this.
+// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low and as wide as
+// this: all of them go through all of b, of which a slab should fit the third cache.
 constexpr int64_t low_block_tiles = 2;
+constexpr int64_t wide_block_panels = 64;
 
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
@@ -65,12 +67,12 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_rows) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows) {
   Cut cut{std::max<int64_t>(1, divide_up(k, depth)), divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
   cut.row_blocks = divide_up(cut.tiles, block_tiles);
   cut.column_blocks = divide_up(cut.panels, block_panels);
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  if (copies_rows && cut.tiles >= wanted * low_block_tiles) {
+  if (may_copy_rows && cut.tiles >= wanted * low_block_tiles && cut.panels <= wide_block_panels) {
     cut.row_blocks = std::max(cut.row_blocks, wanted);
     cut.column_blocks = 1;
   } else if (cut.blocks() < wanted) {
@@ -83,9 +85,9 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_rows) {
 /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column by
 /// column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
 template <class T>
-bool is_worth_a_copy(Matrix<const T> a, int64_t n) {
+bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
   const int64_t stride = std::max(a.row_stride, a.col_stride);
-  return n > 2 * panel_width<T> && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
+  return m > 1 && n > 2 * panel_width<T> && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
 }
 
 /// One product.
@@ -98,8 +100,8 @@ struct Product {
   Epilogue<T> epilogue;
   Band a_band = {};
   bool along_columns = a.row_stride == 1;
-  bool copies_a = is_worth_a_copy(a, n);
-  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a && !along_columns);
+  bool copies_a = is_worth_a_copy(a, m, n), may_copy_rows = copies_a && !along_columns;
+  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows);
 
   int64_t tiles() const { return cut.tiles; }
   int64_t panels() const { return cut.panels; }
@@ -126,7 +128,7 @@ struct Product {
     return b.col_stride != 1 || (far_apart<T>(b.row_stride) && cut.row_blocks > 1) || (!has_masks && n % lanes<T> != 0);
   }
   /// A block that shares its rows of a with no other copies them itself, into the second cache.
-  bool copies_rows() const { return copies_a && !along_columns && cut.column_blocks == 1; }
+  bool copies_rows() const { return may_copy_rows && cut.column_blocks == 1; }
   bool copies_slab() const { return copies_a && !copies_rows(); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
@@ -140,7 +142,7 @@ Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column)
           last && x.epilogue.relu};
 }
 
-/// The part of a product that goes through some of its k, with both operands as the tiles read them.
+/// The part of a product that goes through some of its k, with both operands as its blocks read them.
 template <class T>
 struct Slab {
   Range depths;
@@ -150,7 +152,7 @@ struct Slab {
   Matrix<const T> panel(int64_t p) const { return packed ? b.at(p * depths.size(), 0) : b.at(0, p * panel_width<T>); }
 };
 
-/// Packs and copies what is read faster that way, into buffers of the thread that starts the product.
+/// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
 template <class T>
 Slab<T> prepare(const Product<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), x.b.at(depths.begin, 0), x.packs_b()};
@@ -175,7 +177,7 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
   return slab;
 }
 
-/// The rows of a that these tiles read; a copy of them in a buffer of this thread, if that is faster.
+/// The rows of a that a block's tiles read; in a buffer of this thread, if it copies them.
 template <class T>
 Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
   const Range rows = x.rows(tiles);
@@ -185,15 +187,16 @@ Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles)
   return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
-/// What a thread on step `here` fetches for step `next`: what of a and b nobody has read before, or who read it has
-/// lost.
+/// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
+/// has lost since.
 template <class T>
 void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
   if (stays_near<T>(x.k * (x.m + x.n))) return;
-  const int64_t blocks = x.cut.blocks(), row = x.cut.column_blocks;
+  const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks;
   const Range depths = x.depths_of(next / blocks), panels = x.panels_of(next % blocks);
-  const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < row;  // which meets all of b
-  const bool loses_b = row > 1 && !stays_near<T>(depths.size() * x.n);
+  const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
+  // A block as wide as c goes through all of b, and would lose what was fetched for the next.
+  const bool loses_b = blocks_in_row > 1 && !stays_near<T>(depths.size() * x.n);
   if (slab.packed) {
     const int64_t size = panels.size() * depths.size() * panel_width<T>;
     if (same_slab && loses_b) upcoming.add(slab.panel(panels.begin), 1, size);
@@ -202,10 +205,10 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
     upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
-  const int64_t below = std::max(next, here + row);
+  const int64_t below = std::max(next, here + blocks_in_row);
   if (!x.copies_slab() && below < x.cut.steps()) {
     const Range below_depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
-    const Range part = share(below_depths.size(), row, here % row);
+    const Range part = share(below_depths.size(), blocks_in_row, here % blocks_in_row);
     upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
   }
 }
@@ -214,13 +217,13 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
+  const int64_t first_row = x.rows(tiles).begin;
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
     const Matrix<const T> b = slab.panel(p);
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
-    const int64_t first_row = begin_of(x.m, x.tiles(), tiles.begin);
     Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};

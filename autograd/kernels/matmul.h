@@ -45,8 +45,8 @@ struct Band {
   Band transposed() const { return {1 - end, 1 - begin}; }
 };
 
-/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart. All that a holds outside
-/// `a_band` must be zero; most of it is then left out.
+/// c = a b, with a: m x k, b: k x n, both strided in any way; c: m x n, its rows c_stride apart. Outside `a_band`, a
+/// must be zero; most of that is left out.
 template <class T>
 void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T>> a,
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,

@@ -50,12 +50,13 @@ inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 
 /// Whether load_n and store_n are as fast as load and store.
 inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
 
-/// Whether half a vector may cost less than a whole one: many processors run 512 bits as two halves.
-#ifdef __AVX512VL__
-inline constexpr bool has_halves = true;
+/// Whether half a vector may cost less than a whole one, as many processors run 512 bits as two halves; and has masks.
+#if XSIMD_WITH_AVX512F && defined(__AVX512VL__)
+#define REEL_HAS_HALVES 1
 #else
-inline constexpr bool has_halves = false;
+#define REEL_HAS_HALVES 0
 #endif
+inline constexpr bool has_halves = REEL_HAS_HALVES;
 
 /// Bytes: a cache line, and no vector is wider.
 inline constexpr std::size_t vector_alignment = 64;
@@ -230,7 +231,7 @@ using HalfVec __attribute__((vector_size(sizeof(Vec<T>) / 2))) = T;
 template <class T>
 inline constexpr int64_t half_lanes = lanes<T> / 2;
 
-#ifdef __AVX512VL__
+#if REEL_HAS_HALVES
 /// The first n values, 0 <= n <= half_lanes; 0 in the other lanes.
 inline HalfVec<float> load_half_n(const float* from, int64_t n) {
   return _mm256_maskz_loadu_ps(static_cast<__mmask8>((1u << n) - 1u), from);

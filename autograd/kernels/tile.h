@@ -16,7 +16,7 @@ namespace reel::kernels {
 
 inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
 
-/// A tile goes through this much of its depth for each line that is fetched of what comes next, some lines at once.
+/// A tile goes through this much of its depth for each line that is fetched of what comes next; and so many at once.
 inline constexpr int64_t depth_of_line = 2;
 inline constexpr int64_t lines_at_once = 8;
 
@@ -71,15 +71,17 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     b += b_stride;
   };
 
-  // Meanwhile memory is asked for more, a little at a time, lest a and b have to wait: before each part of the products
-  // for some of what is upcoming; with each of the first for a line of c, in every row the first, then the second.
+  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait. Each of the first
+  // parts is one product for every row, and fetches a line of each row of c: their first lines, their second ones, ...
+  // Later parts fetch the same line over and over, which costs less than another loop. What is upcoming comes before
+  // each part.
   int64_t p = 0;
-  for (int v = 0; p < depth; ++v) {
-    const bool in_c = v <= Vectors;
-    const T* line = c + (in_c ? std::min(v * lanes<T>, width - 1) : 0);
+  for (int part = 0; p < depth; ++part) {
+    const bool in_c = part <= Vectors;
+    const T* line = c + (in_c ? std::min(part * lanes<T>, width - 1) : 0);
     const int64_t to_next_line = in_c ? c_stride : 0;
-    const int64_t part = in_c ? Rows : upcoming.empty() ? depth : lines_at_once * depth_of_line;
-    const int64_t end = std::min(depth, p + part);
+    const int64_t products = in_c ? Rows : upcoming.empty() ? depth : lines_at_once * depth_of_line;
+    const int64_t end = std::min(depth, p + products);
     upcoming.fetch((end - p) / depth_of_line);
     for (; p < end; ++p, line += to_next_line) {
       __builtin_prefetch(line, 1);

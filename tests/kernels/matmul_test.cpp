@@ -171,7 +171,8 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
   using T = TestType;
   for (Layout layout : all_layouts) {
-    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 40, 30}, {30, 1, 40}, {50, 40, 60}, {40, 100, 1100}}) {
+    for (auto [m, n, k] :
+         {std::array<int64_t, 3>{1, 40, 30}, {30, 1, 40}, {50, 40, 60}, {40, 100, 1100}, {500, 70, 1024}}) {
       for (const Band band : {Band{}, Band{.end = 1}, Band{.begin = 0}, Band{-3, 5}, Band{.end = -20},
                               Band{.begin = 25}, Band{.begin = 500, .end = 900}, Band{.end = -2000}}) {
         CAPTURE(static_cast<int>(layout), m, n, k, band.begin, band.end);
