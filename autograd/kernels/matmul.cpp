@@ -35,6 +35,10 @@ constexpr int64_t enough_blocks = 16;
 constexpr int64_t low_block_tiles = 2;
 constexpr int64_t wide_block_panels = 64;
 
+// Blocks that are as tall as c share no panels of b, and so each can pack its own. A slab of so many rows of a stays in
+// the second cache.
+constexpr int64_t tall_block_tiles = 20;
+
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
 constexpr int64_t chunk_copies = 32'768;
@@ -67,7 +71,7 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, bool must_pack) {
   Cut cut{std::max<int64_t>(1, divide_up(k, depth)), divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
   cut.row_blocks = divide_up(cut.tiles, block_tiles);
   cut.column_blocks = divide_up(cut.panels, block_panels);
@@ -75,6 +79,9 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows) {
   if (may_copy_rows && cut.tiles >= wanted * low_block_tiles && cut.panels <= wide_block_panels) {
     cut.row_blocks = std::max(cut.row_blocks, wanted);
     cut.column_blocks = 1;
+  } else if (must_pack && cut.tiles <= tall_block_tiles) {
+    cut.row_blocks = 1;
+    cut.column_blocks = std::max(cut.column_blocks, std::min(wanted, cut.panels));
   } else if (cut.blocks() < wanted) {
     const int64_t columns = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
     cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // rather more than some twice as wide
@@ -101,7 +108,8 @@ struct Product {
   Band a_band = {};
   bool along_columns = a.row_stride == 1;
   bool copies_a = is_worth_a_copy(a, m, n), may_copy_rows = copies_a && !along_columns;
-  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows);
+  bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
+  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows, must_pack);
 
   int64_t tiles() const { return cut.tiles; }
   int64_t panels() const { return cut.panels; }
@@ -124,9 +132,10 @@ struct Product {
 
   /// b is read as it lies where its rows are dense and not far apart: then a copy costs more than it gains, as it does
   /// for a single row of blocks. Without masks, the end of a row needs room for whole vectors.
-  bool packs_b() const {
-    return b.col_stride != 1 || (far_apart<T>(b.row_stride) && cut.row_blocks > 1) || (!has_masks && n % lanes<T> != 0);
-  }
+  bool packs_b() const { return must_pack || (far_apart<T>(b.row_stride) && cut.row_blocks > 1); }
+  /// A block that shares its panels of b with no other packs them itself, into the second cache.
+  bool packs_panels() const { return packs_b() && cut.row_blocks == 1; }
+  bool packs_slab() const { return packs_b() && cut.row_blocks > 1; }
   /// A block that shares its rows of a with no other copies them itself, into the second cache.
   bool copies_rows() const { return may_copy_rows && cut.column_blocks == 1; }
   bool copies_slab() const { return copies_a && !copies_rows(); }
@@ -142,37 +151,48 @@ Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column)
           last && x.epilogue.relu};
 }
 
+/// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.
+template <class T>
+struct Panels {
+  const T* first;
+  int64_t distance, row_stride;
+  const T* at(int64_t p) const { return first + p * distance; }
+};
+
 /// The part of a product that goes through some of its k, with both operands as its blocks read them.
 template <class T>
 struct Slab {
   Range depths;
-  Matrix<const T> a, b;
-  bool packed;  // b comes in panels, one after another
-
-  Matrix<const T> panel(int64_t p) const { return packed ? b.at(p * depths.size(), 0) : b.at(0, p * panel_width<T>); }
+  Matrix<const T> a;
+  Panels<T> b;
 };
+
+/// Copies of some panels, one after another.
+template <class T>
+Panels<T> packed(const Product<T>& x, Range depths, Range panels, std::vector<T>& buffer) {
+  const int64_t depth = depths.size(), distance = depth * panel_width<T>;
+  T* const first = room(buffer, panels.size() * distance);
+  parallel_for(panels.size(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t p = begin; p < end; ++p) {
+                   const Range columns = x.columns({panels.begin + p, panels.begin + p + 1});
+                   pack_panel(x.b.at(depths.begin, columns.begin), depth, columns.size(), first + p * distance);
+                 }
+               });
+  return {first, distance, panel_width<T>};
+}
 
 /// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
 template <class T>
 Slab<T> prepare(const Product<T>& x, Range depths) {
-  Slab<T> slab{depths, x.a.at(0, depths.begin), x.b.at(depths.begin, 0), x.packs_b()};
-  const int64_t depth = depths.size();
-  if (slab.packed) {
+  Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
+  if (x.packs_slab()) {
     thread_local std::vector<T> buffer;
-    T* panels = room(buffer, x.panels() * panel_width<T> * depth);
-    parallel_for(x.panels(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t p = begin; p < end; ++p) {
-                     const Range columns = x.columns({p, p + 1});
-                     pack_panel(slab.b.at(0, columns.begin), depth, columns.size(),
-                                panels + p * panel_width<T> * depth);
-                   }
-                 });
-    slab.b = {panels, panel_width<T>, 1};
+    slab.b = packed(x, depths, {0, x.panels()}, buffer);
   }
   if (x.copies_slab()) {
     thread_local std::vector<T> buffer;
-    slab.a = compact(slab.a, x.m, depth, room(buffer, compact_size<T>(x.m, depth)));
+    slab.a = compact(slab.a, x.m, depths.size(), room(buffer, compact_size<T>(x.m, depths.size())));
   }
   return slab;
 }
@@ -187,19 +207,27 @@ Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles)
   return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
+/// The panels of b that a block's tiles read, the first of them first; in a buffer of this thread, if it packs them.
+template <class T>
+Panels<T> panels_of_b(const Product<T>& x, const Slab<T>& slab, Range panels) {
+  if (!x.packs_panels()) return {slab.b.at(panels.begin), slab.b.distance, slab.b.row_stride};
+  thread_local std::vector<T> buffer;
+  return packed(x, slab.depths, panels, buffer);
+}
+
 /// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
-/// has lost since.
+/// has lost since. What is near needs no fetching, unless it is to be packed, which waits for each line.
 template <class T>
 void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
-  if (stays_near<T>(x.k * (x.m + x.n))) return;
+  if (stays_near<T>(x.k * (x.m + x.n)) && !x.packs_panels()) return;
   const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks;
   const Range depths = x.depths_of(next / blocks), panels = x.panels_of(next % blocks);
   const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
   // A block as wide as c goes through all of b, and would lose what was fetched for the next.
   const bool loses_b = blocks_in_row > 1 && !stays_near<T>(depths.size() * x.n);
-  if (slab.packed) {
+  if (x.packs_slab()) {
     const int64_t size = panels.size() * depths.size() * panel_width<T>;
-    if (same_slab && loses_b) upcoming.add(slab.panel(panels.begin), 1, size);
+    if (same_slab && loses_b) upcoming.add(Matrix<const T>{slab.b.at(panels.begin), size, 1}, 1, size);
   } else if (first_row || loses_b) {
     const Range columns = x.columns(panels);
     upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
@@ -217,11 +245,11 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
+  const Panels<T> b = panels_of_b(x, slab, panels);
   const int64_t first_row = x.rows(tiles).begin;
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
-    const Matrix<const T> b = slab.panel(p);
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
     Range rows{0, first_row};
@@ -230,8 +258,8 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
-      kernel(depths.size(), a.at(rows.begin - first_row, skipped), b.at(skipped, 0).data, b.row_stride,
-             x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue, upcoming);
+      kernel(depths.size(), a.at(rows.begin - first_row, skipped), b.at(p - panels.begin) + skipped * b.row_stride,
+             b.row_stride, x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue, upcoming);
     }
   }
 }
@@ -265,7 +293,7 @@ void multiply_row(const Product<T>& x, Range panels) {
                                                    wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
                                                    Upcoming::of_this_thread());
   }
-  multiply_block(x, {{0, x.k}, x.a, x.b, false}, {0, 1}, panels);
+  multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }
 
 template <class T>

@@ -41,20 +41,23 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
     }
     return;
   }
-  for (int64_t j = 0; j < width; j += lanes<T>) {
-    const T* columns[lanes<T>];
-    for (int64_t i = 0; i < lanes<T>; ++i) columns[i] = b.data + std::min(j + i, width - 1) * b.col_stride;
+  constexpr int64_t depth_at_once = 128;  // so much of a panel stays in the first cache
+  for (; depth > depth_at_once; depth -= depth_at_once, panel += depth_at_once * panel_width<T>) {
+    pack_panel(b, depth_at_once, width, panel);
+    b = b.at(depth_at_once, 0);
+  }
+  for (int64_t j = 0; j < width; j += rows_at_once<T>) {
+    const T* columns[rows_at_once<T>];
+    for (int64_t i = 0; i < rows_at_once<T>; ++i) columns[i] = b.data + std::min(j + i, width - 1) * b.col_stride;
     int64_t p = 0;
-    if (b.row_stride == 1) {  // the columns are dense: whole vectors of them can be transposed
+    if (b.row_stride == 1) {  // the columns are dense: several can be transposed together
       for (; p + quad<T> <= depth; p += quad<T>) {
-        Vec<T> rows[quad<T>];
-        load_transposed(columns, p, rows);
-        for (int64_t i = 0; i < quad<T>; ++i) store(panel + (p + i) * panel_width<T> + j, rows[i]);
+        transpose_quads(columns, p, panel + p * panel_width<T> + j, panel_width<T>);
       }
     }
     for (; p < depth; ++p) {
       T* to = panel + p * panel_width<T> + j;
-      for (int64_t i = 0; i < lanes<T>; ++i) to[i] = columns[i][p * b.row_stride];
+      for (int64_t i = 0; i < rows_at_once<T>; ++i) to[i] = columns[i][p * b.row_stride];
     }
   }
 }

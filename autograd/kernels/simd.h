@@ -22,6 +22,7 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 
 /// Whether load_n and store_n are as fast as load and store.
 inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
 
-/// Whether half a vector may cost less than a whole one, as many processors run 512 bits as two halves; and has masks.
+/// Whether half a vector, under a mask, may cost less than a whole one: many processors run 512 bits as two halves.
 #if XSIMD_WITH_AVX512F && defined(__AVX512VL__)
 #define REEL_HAS_HALVES 1
 #else
@@ -259,10 +260,12 @@ inline HalfVec<double> fma(double a, HalfVec<double> b, HalfVec<double> c) {
 template <class T>
 inline constexpr int64_t quad = 16 / static_cast<int64_t>(sizeof(T));
 
-namespace detail {
+/// How many rows are transposed at once: one for each lane, but no more than the first cache has places for lines whose
+/// addresses agree in their last 12 bits.
 template <class T>
-inline constexpr auto lane_numbers = std::make_integer_sequence<int64_t, lanes<T>>();
+inline constexpr int64_t rows_at_once = std::min<int64_t>(lanes<T>, 8);
 
+namespace detail {
 /// 16 bytes from each of Count addresses, `step` addresses apart, as one vector of the compiler's.
 template <int64_t Count, class T>
 auto load_quads(const T* const* from, int64_t step, int64_t offset) {
@@ -279,41 +282,38 @@ auto load_quads(const T* const* from, int64_t step, int64_t offset) {
 }
 
 /// In each 16 bytes, the lower (Upper: upper) halves of a and b, interleaved in runs of Run elements.
-template <int64_t Run, bool Upper, class T, int64_t... Lane>
-Vec<T> interleave(const Vec<T>& a, const Vec<T>& b, std::integer_sequence<int64_t, Lane...>) {
-  using Register = typename Vec<T>::register_type;
+template <class T, int64_t Run, bool Upper, class Vector>
+Vector interleave(Vector a, Vector b) {
+  constexpr int64_t count = sizeof(Vector) / sizeof(T);
   constexpr auto source = [](int64_t lane) {
     const int64_t within = lane % quad<T>, run = within / Run;
     const int64_t from = lane - within + run / 2 * Run + within % Run + (Upper ? quad<T> / 2 : 0);
-    return run % 2 == 0 ? from : lanes<T> + from;
+    return run % 2 == 0 ? from : count + from;
   };
-  const Register first = a, second = b;
-  return Vec<T>(Register(__builtin_shufflevector(first, second, source(Lane)...)));
+  return [&]<int64_t... Lane>(std::integer_sequence<int64_t, Lane...>) {
+    return __builtin_shufflevector(a, b, source(Lane)...);
+  }
+  (std::make_integer_sequence<int64_t, count>());
 }
 }  // namespace detail
 
-/// Element i of vector p is from[i][offset + p]: `quad` columns of a matrix whose rows start at from[0 .. lanes - 1].
+/// to[p * stride + i] = from[i][offset + p] for p < quad<T>, i < rows_at_once<T>
 template <class T>
-void load_transposed(const T* const* from, int64_t offset, Vec<T> (&columns)[quad<T>]) {
-  using Register = typename Vec<T>::register_type;
-  constexpr int64_t blocks = lanes<T> / quad<T>;
-  constexpr auto all = detail::lane_numbers<T>;
-  Vec<T> rows[quad<T>];
-  for (int64_t i = 0; i < quad<T>; ++i) {
-    rows[i] = Vec<T>(Register(detail::load_quads<blocks>(from + i, quad<T>, offset)));
-  }
+void transpose_quads(const T* const* from, int64_t offset, T* to, int64_t stride) {
+  auto rows = [&](int64_t i) { return detail::load_quads<rows_at_once<T> / quad<T>>(from + i, quad<T>, offset); };
+  auto write = [&](int64_t p, auto column) { std::memcpy(to + p * stride, &column, sizeof column); };
   if constexpr (quad<T> == 2) {
-    columns[0] = detail::interleave<1, false>(rows[0], rows[1], all);
-    columns[1] = detail::interleave<1, true>(rows[0], rows[1], all);
+    const auto row0 = rows(0), row1 = rows(1);
+    write(0, detail::interleave<T, 1, false>(row0, row1));
+    write(1, detail::interleave<T, 1, true>(row0, row1));
   } else {
-    const Vec<T> low01 = detail::interleave<1, false>(rows[0], rows[1], all);
-    const Vec<T> low23 = detail::interleave<1, false>(rows[2], rows[3], all);
-    const Vec<T> high01 = detail::interleave<1, true>(rows[0], rows[1], all);
-    const Vec<T> high23 = detail::interleave<1, true>(rows[2], rows[3], all);
-    columns[0] = detail::interleave<2, false>(low01, low23, all);
-    columns[1] = detail::interleave<2, true>(low01, low23, all);
-    columns[2] = detail::interleave<2, false>(high01, high23, all);
-    columns[3] = detail::interleave<2, true>(high01, high23, all);
+    const auto row0 = rows(0), row1 = rows(1), row2 = rows(2), row3 = rows(3);
+    const auto low01 = detail::interleave<T, 1, false>(row0, row1), low23 = detail::interleave<T, 1, false>(row2, row3);
+    const auto high01 = detail::interleave<T, 1, true>(row0, row1), high23 = detail::interleave<T, 1, true>(row2, row3);
+    write(0, detail::interleave<T, 2, false>(low01, low23));
+    write(1, detail::interleave<T, 2, true>(low01, low23));
+    write(2, detail::interleave<T, 2, false>(high01, high23));
+    write(3, detail::interleave<T, 2, true>(high01, high23));
   }
 }
 
@@ -327,7 +327,7 @@ void store_interleaved(T* to, const Vec<T>& a, const Vec<T>& b) {
     store(to, Vec<T>(Register(__builtin_shufflevector(first, second, source(Lane)...))));
     store(to + lanes<T>, Vec<T>(Register(__builtin_shufflevector(first, second, source(lanes<T> + Lane)...))));
   }
-  (detail::lane_numbers<T>);
+  (std::make_integer_sequence<int64_t, lanes<T>>());
 }
 
 // ---- reductions of one vector, always in the same order ----

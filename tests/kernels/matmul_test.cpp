@@ -165,7 +165,9 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
+  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);       // two rows of blocks
+  check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);  // blocks pack panels
+  check_product<TestType>(300, 70, page, Layout::rows, Layout::transposed, false, true, false);
 }
 
 TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
@@ -177,12 +179,14 @@ TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul
                               Band{.begin = 25}, Band{.begin = 500, .end = 900}, Band{.end = -2000}}) {
         CAPTURE(static_cast<int>(layout), m, n, k, band.begin, band.end);
         const Operand<T> a = banded_matrix<T>(m, k, layout, band, 1);
-        const Operand<T> b = random_matrix<T>(k, n, Layout::rows, 2);
         const std::vector<T> before = random_vector<T>(m * n, 3);
-        std::vector<T> whole = before, banded = before;
-        matmul(m, n, k, a.matrix(), b.matrix(), whole.data(), n, {.accumulate = n == 40});
-        matmul(m, n, k, a.matrix(), b.matrix(), banded.data(), n, {.accumulate = n == 40}, band);
-        CHECK(banded == whole);  // zeros add nothing
+        for (Layout b_layout : {Layout::rows, Layout::transposed}) {
+          const Operand<T> b = random_matrix<T>(k, n, b_layout, 2);
+          std::vector<T> whole = before, banded = before;
+          matmul(m, n, k, a.matrix(), b.matrix(), whole.data(), n, {.accumulate = n == 40});
+          matmul(m, n, k, a.matrix(), b.matrix(), banded.data(), n, {.accumulate = n == 40}, band);
+          CHECK(banded == whole);  // zeros add nothing
+        }
       }
     }
   }
