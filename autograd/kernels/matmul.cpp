@@ -35,8 +35,8 @@ constexpr int64_t enough_blocks = 16;
 constexpr int64_t low_block_tiles = 2;
 constexpr int64_t wide_block_panels = 64;
 
-// Blocks that are as tall as c share no panels of b, and so each can pack its own. A slab of so many rows of a stays in
-// the second cache.
+// Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this: a slab
+// of their rows of a stays in the second cache, and there are half as many of them at least.
 constexpr int64_t tall_block_tiles = 20;
 
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
@@ -79,7 +79,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, b
   if (may_copy_rows && cut.tiles >= wanted * low_block_tiles && cut.panels <= wide_block_panels) {
     cut.row_blocks = std::max(cut.row_blocks, wanted);
     cut.column_blocks = 1;
-  } else if (must_pack && cut.tiles <= tall_block_tiles) {
+  } else if (must_pack && cut.tiles <= tall_block_tiles && cut.panels >= wanted / 2) {
     cut.row_blocks = 1;
     cut.column_blocks = std::max(cut.column_blocks, std::min(wanted, cut.panels));
   } else if (cut.blocks() < wanted) {
