@@ -140,9 +140,9 @@ inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head
   const int64_t row = blocks_for(shape.queries), part = blocks_for(block.queries.size()), keys = block.keys.size();
   const int64_t start = (head * shape.keys + block.keys.begin) * row + block.queries.begin / 4;
   std::uint32_t* words = room(buffer, keys * part * 4);
-  const int64_t rows_at_once = part == row ? keys : 1;
-  for (int64_t s = 0; s < keys; s += rows_at_once) {
-    philox4x32_words(rows_at_once * part, shape.dropout.first_block + static_cast<std::uint64_t>(start + s * row),
+  const int64_t keys_at_once = part == row ? keys : 1;
+  for (int64_t s = 0; s < keys; s += keys_at_once) {
+    philox4x32_words(keys_at_once * part, shape.dropout.first_block + static_cast<std::uint64_t>(start + s * row),
                      shape.dropout.key, words + s * part * 4);
   }
   return words;

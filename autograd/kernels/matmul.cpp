@@ -35,9 +35,11 @@ constexpr int64_t enough_blocks = 16;
 constexpr int64_t low_block_tiles = 2;
 constexpr int64_t wide_block_panels = 64;
 
-// Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this: a slab
-// of their rows of a stays in the second cache, and there are half as many of them at least.
+// Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
+// their rows of a take no more than half of the second cache. Fewer of them are enough: nobody waits until a slab is
+// packed.
 constexpr int64_t tall_block_tiles = 20;
+constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
 // Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
 constexpr int64_t chunk_work = 250'000;
@@ -46,7 +48,7 @@ constexpr int64_t chunk_copies = 32'768;
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
 
-/// Whether operands of so many numbers fit the second cache: then they may still be there, or soon are.
+/// Whether so many numbers fit the second cache.
 template <class T>
 bool stays_near(int64_t numbers) {
   constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
@@ -79,10 +81,11 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, b
   if (may_copy_rows && cut.tiles >= wanted * low_block_tiles && cut.panels <= wide_block_panels) {
     cut.row_blocks = std::max(cut.row_blocks, wanted);
     cut.column_blocks = 1;
-  } else if (must_pack && cut.tiles <= tall_block_tiles && cut.panels >= wanted / 2) {
-    cut.row_blocks = 1;
-    cut.column_blocks = std::max(cut.column_blocks, std::min(wanted, cut.panels));
-  } else if (cut.blocks() < wanted) {
+    return cut;
+  }
+  const bool is_low = cut.tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
+  if (must_pack && is_low && cut.panels >= std::min(wanted, enough_tall_blocks)) cut.row_blocks = 1;
+  if (cut.blocks() < wanted) {
     const int64_t columns = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
     cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // rather more than some twice as wide
   }
@@ -108,6 +111,7 @@ struct Product {
   Band a_band = {};
   bool along_columns = a.row_stride == 1;
   bool copies_a = is_worth_a_copy(a, m, n), may_copy_rows = copies_a && !along_columns;
+  // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
   Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows, must_pack);
 
@@ -130,12 +134,10 @@ struct Product {
     return {begin, std::clamp(rows.end - 1 + a_band.end, begin, depths.end)};
   }
 
-  /// b is read as it lies where its rows are dense and not far apart: then a copy costs more than it gains, as it does
-  /// for a single row of blocks. Without masks, the end of a row needs room for whole vectors.
-  bool packs_b() const { return must_pack || (far_apart<T>(b.row_stride) && cut.row_blocks > 1); }
   /// A block that shares its panels of b with no other packs them itself, into the second cache.
-  bool packs_panels() const { return packs_b() && cut.row_blocks == 1; }
-  bool packs_slab() const { return packs_b() && cut.row_blocks > 1; }
+  bool packs_panels() const { return must_pack && cut.row_blocks == 1; }
+  /// Of a b that could be read as it lies a copy is worth while only if its rows are far apart, and used often.
+  bool packs_slab() const { return (must_pack || far_apart<T>(b.row_stride)) && cut.row_blocks > 1; }
   /// A block that shares its rows of a with no other copies them itself, into the second cache.
   bool copies_rows() const { return may_copy_rows && cut.column_blocks == 1; }
   bool copies_slab() const { return copies_a && !copies_rows(); }
@@ -155,11 +157,12 @@ Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column)
 template <class T>
 struct Panels {
   const T* first;
-  int64_t distance, row_stride;
-  const T* at(int64_t p) const { return first + p * distance; }
+  int64_t stride, row_stride;
+  const T* at(int64_t p) const { return first + p * stride; }
 };
 
-/// The part of a product that goes through some of its k, with both operands as its blocks read them.
+/// The part of a product that goes through some of its k, with both operands as its blocks read them, unless they copy
+/// their own parts.
 template <class T>
 struct Slab {
   Range depths;
@@ -170,16 +173,16 @@ struct Slab {
 /// Copies of some panels, one after another.
 template <class T>
 Panels<T> packed(const Product<T>& x, Range depths, Range panels, std::vector<T>& buffer) {
-  const int64_t depth = depths.size(), distance = depth * panel_width<T>;
-  T* const first = room(buffer, panels.size() * distance);
+  const int64_t depth = depths.size(), stride = depth * panel_width<T>;
+  T* const first = room(buffer, panels.size() * stride);
   parallel_for(panels.size(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
                    const Range columns = x.columns({panels.begin + p, panels.begin + p + 1});
-                   pack_panel(x.b.at(depths.begin, columns.begin), depth, columns.size(), first + p * distance);
+                   pack_panel(x.b.at(depths.begin, columns.begin), depth, columns.size(), first + p * stride);
                  }
                });
-  return {first, distance, panel_width<T>};
+  return {first, stride, panel_width<T>};
 }
 
 /// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
@@ -207,19 +210,19 @@ Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles)
   return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
-/// The panels of b that a block's tiles read, the first of them first; in a buffer of this thread, if it packs them.
+/// The panels of b that a block's tiles read, from its first on; in a buffer of this thread, if it packs them.
 template <class T>
 Panels<T> panels_of_b(const Product<T>& x, const Slab<T>& slab, Range panels) {
-  if (!x.packs_panels()) return {slab.b.at(panels.begin), slab.b.distance, slab.b.row_stride};
+  if (!x.packs_panels()) return {slab.b.at(panels.begin), slab.b.stride, slab.b.row_stride};
   thread_local std::vector<T> buffer;
   return packed(x, slab.depths, panels, buffer);
 }
 
 /// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
-/// has lost since. What is near needs no fetching, unless it is to be packed, which waits for each line.
+/// has lost since. Operands that take a quarter of it may be there still, or soon are.
 template <class T>
 void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
-  if (stays_near<T>(x.k * (x.m + x.n)) && !x.packs_panels()) return;
+  if (stays_near<T>(4 * x.k * (x.m + x.n))) return;
   const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks;
   const Range depths = x.depths_of(next / blocks), panels = x.panels_of(next % blocks);
   const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
@@ -323,7 +326,7 @@ void multiply(const Product<T>& x) {
       multiply_vector(x, x.m == 1 ? x.columns(x.panels_of(block)) : x.rows(x.tiles_of(block)));
     });
   }
-  if (x.m == 1 && !x.packs_b()) {
+  if (x.m == 1 && !x.packs_panels()) {
     return for_each_block(x, [&](int64_t block) { multiply_row(x, x.panels_of(block)); });
   }
   for (int64_t i = 0; i < x.cut.slabs; ++i) {

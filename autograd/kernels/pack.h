@@ -26,26 +26,10 @@ bool far_apart(int64_t stride) {
   return stride * static_cast<int64_t>(sizeof(T)) >= 4096;
 }
 
-/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, each padded to panel_width elements. What it
-/// is padded with does not matter: no sum over these columns is ever stored.
+/// Copies `depth` rows of `width` elements to `panel` column by column, as pack_panel() does.
 template <class T>
-void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
-  if (b.col_stride == 1) {
-    const int64_t rest = width % lanes<T>;
-    for (int64_t p = 0; p < depth; ++p) {
-      const T* from = b.data + p * b.row_stride;
-      T* to = panel + p * panel_width<T>;
-      int64_t j = 0;
-      for (; j + lanes<T> <= width; j += lanes<T>) store(to + j, load(from + j));
-      if (rest > 0) store(to + j, load_n(from + j, rest));
-    }
-    return;
-  }
-  constexpr int64_t depth_at_once = 128;  // so much of a panel stays in the first cache
-  for (; depth > depth_at_once; depth -= depth_at_once, panel += depth_at_once * panel_width<T>) {
-    pack_panel(b, depth_at_once, width, panel);
-    b = b.at(depth_at_once, 0);
-  }
+void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
+  static_assert(has_masks || rows_at_once<T> == lanes<T>);
   for (int64_t j = 0; j < width; j += rows_at_once<T>) {
     const T* columns[rows_at_once<T>];
     for (int64_t i = 0; i < rows_at_once<T>; ++i) columns[i] = b.data + std::min(j + i, width - 1) * b.col_stride;
@@ -59,6 +43,27 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
       T* to = panel + p * panel_width<T> + j;
       for (int64_t i = 0; i < rows_at_once<T>; ++i) to[i] = columns[i][p * b.row_stride];
     }
+  }
+}
+
+/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, panel_width elements apart, and pads them
+/// where !has_masks to whole vectors. What with does not matter: no sum over these columns is ever stored.
+template <class T>
+void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
+  if (b.col_stride != 1) {
+    constexpr int64_t depth_at_once = 128;  // so much of a panel stays in the first cache
+    for (int64_t p = 0; p < depth; p += depth_at_once) {
+      pack_columns(b.at(p, 0), std::min(depth - p, depth_at_once), width, panel + p * panel_width<T>);
+    }
+    return;
+  }
+  const int64_t rest = width % lanes<T>;
+  for (int64_t p = 0; p < depth; ++p) {
+    const T* from = b.data + p * b.row_stride;
+    T* to = panel + p * panel_width<T>;
+    int64_t j = 0;
+    for (; j + lanes<T> <= width; j += lanes<T>) store(to + j, load(from + j));
+    if (rest > 0) store(to + j, load_n(from + j, rest));
   }
 }
 

@@ -155,8 +155,10 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
       check_product<TestType>(64, 64, 600, a, b, false, true, true);   // several slabs
       check_product<TestType>(300, 100, 20, a, b, true, false, true);  // several blocks
       check_product<TestType>(20, 600, 20, a, b, true, true, false);
+      check_product<TestType>(150, 100, 40, a, b, false, true, false);  // blocks as tall as c
     }
   }
+  check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
 }
 
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
@@ -165,9 +167,8 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);       // two rows of blocks
-  check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);  // blocks pack panels
-  check_product<TestType>(300, 70, page, Layout::rows, Layout::transposed, false, true, false);
+  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
+  check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);
 }
 
 TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
@@ -295,7 +296,7 @@ TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[mat
   for (auto [m, n, k] :
        {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}, {500, 70, 1024}}) {
     for (const Layout layout : {Layout::rows, Layout::transposed}) {
-      const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, Layout::rows, 2);
+      const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, layout, 2);
       std::vector<std::vector<T>> results;
       for (int count : {1, 2, 3}) {
         set_threads(count);

@@ -1,0 +1,29 @@
+#include "autograd/kernels/pack.h"
+
+#include <vector>
+
+#include "tests/catch.h"
+
+using namespace reel::kernels;
+
+TEMPLATE_TEST_CASE("pack_panel copies rows, columns and scattered elements", "[pack]", float, double) {
+  using T = TestType;
+  constexpr int64_t most = 257;
+  std::vector<T> memory(static_cast<std::size_t>(3 * most * (most + 3)));
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<T>(i);
+  for (int64_t depth : {int64_t{1}, quad<T> - 1, quad<T>, int64_t{127}, int64_t{128}, int64_t{129}, most}) {
+    for (int64_t width = 1; width <= panel_width<T>; ++width) {
+      for (const Matrix<const T>& b :
+           {Matrix<const T>{memory.data(), most, 1}, {memory.data(), 1, most + 3}, {memory.data(), 3 * most, 3}}) {
+        CAPTURE(depth, width, b.row_stride, b.col_stride);
+        std::vector<T> panel(static_cast<std::size_t>(depth * panel_width<T>));
+        pack_panel(b, depth, width, panel.data());
+        int64_t wrong = 0;
+        for (int64_t p = 0; p < depth; ++p) {
+          for (int64_t j = 0; j < width; ++j) wrong += panel.data()[p * panel_width<T> + j] != *b.at(p, j).data;
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
