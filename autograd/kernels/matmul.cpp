@@ -55,41 +55,48 @@ bool stays_near(int64_t numbers) {
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
 }
 
-/// Where part `index` of `total` items begins, if they are shared out evenly.
-int64_t begin_of(int64_t total, int64_t parts, int64_t index) {
-  return parts == 1 ? total * index : total * index / parts;  // for small products a division is not cheap
-}
+/// Items in parts of nearly equal size: the first `larger` have one more than the others.
+struct Parts {
+  int64_t count, size, larger;
 
-Range share(int64_t total, int64_t parts, int64_t index) {
-  return {begin_of(total, parts, index), begin_of(total, parts, index + 1)};
-}
+  Parts(int64_t items, int64_t parts)
+      : count(parts), size(parts == 1 ? items : items / parts), larger(items - parts * size) {}
 
-/// How c is cut up: into rows of tiles of nearly equal height, columns of panels, and blocks of both; and k into slabs.
-/// A step is one slab's part of a block. Blocks follow each other row by row, slab by slab.
+  int64_t begin(int64_t part) const { return part * size + std::min(part, larger); }
+  Range operator[](int64_t part) const { return {begin(part), begin(part + 1)}; }
+};
+
+/// How c is cut up: into rows of tiles, columns of panels, and blocks of both; and k into slabs. A step is one slab's
+/// part of a block. Blocks follow each other row by row, slab by slab.
 struct Cut {
-  int64_t slabs, tiles, panels, row_blocks, column_blocks;
-  int64_t blocks() const { return row_blocks * column_blocks; }
-  int64_t steps() const { return slabs * blocks(); }
+  Parts slabs;  // of depths
+  Parts tiles;  // of rows
+  int64_t panels;
+  Parts row_blocks;     // of tiles
+  Parts column_blocks;  // of panels
+  int64_t blocks() const { return row_blocks.count * column_blocks.count; }
+  int64_t steps() const { return slabs.count * blocks(); }
 };
 
 template <class T>
 Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, bool must_pack) {
-  Cut cut{std::max<int64_t>(1, divide_up(k, depth)), divide_up(m, tile_rows), divide_up(n, panel_width<T>), 0, 0};
-  cut.row_blocks = divide_up(cut.tiles, block_tiles);
-  cut.column_blocks = divide_up(cut.panels, block_panels);
+  const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth))), tiles(m, divide_up(m, tile_rows));
+  const int64_t panels = divide_up(n, panel_width<T>);
+  auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
+    return Cut{slabs, tiles, panels, {tiles.count, row_blocks}, {panels, column_blocks}};
+  };
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  if (may_copy_rows && cut.tiles >= wanted * low_block_tiles && cut.panels <= wide_block_panels) {
-    cut.row_blocks = std::max(cut.row_blocks, wanted);
-    cut.column_blocks = 1;
-    return cut;
+  int64_t row_blocks = divide_up(tiles.count, block_tiles), column_blocks = divide_up(panels, block_panels);
+  if (may_copy_rows && tiles.count >= wanted * low_block_tiles && panels <= wide_block_panels) {
+    return cut_into(std::max(row_blocks, wanted), 1);
   }
-  const bool is_low = cut.tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
-  if (must_pack && is_low && cut.panels >= std::min(wanted, enough_tall_blocks)) cut.row_blocks = 1;
-  if (cut.blocks() < wanted) {
-    const int64_t columns = std::min(divide_up(wanted, cut.row_blocks), cut.panels);
-    cut.column_blocks = divide_up(cut.panels, cut.panels / columns);  // rather more than some twice as wide
+  const bool is_low = tiles.count <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
+  if (must_pack && is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
+  if (row_blocks * column_blocks < wanted) {
+    const int64_t columns = std::min(divide_up(wanted, row_blocks), panels);
+    column_blocks = divide_up(panels, panels / columns);  // rather more than some twice as wide
   }
-  return cut;
+  return cut_into(row_blocks, column_blocks);
 }
 
 /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column by
@@ -115,18 +122,13 @@ struct Product {
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
   Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows, must_pack);
 
-  int64_t tiles() const { return cut.tiles; }
-  int64_t panels() const { return cut.panels; }
-  Range rows(Range of_tiles) const {
-    return {begin_of(m, tiles(), of_tiles.begin), begin_of(m, tiles(), of_tiles.end)};
-  }
-  Range columns(Range of_panels) const {
-    return {of_panels.begin * panel_width<T>, std::min(n, of_panels.end * panel_width<T>)};
+  Range rows(Range tiles) const { return {cut.tiles.begin(tiles.begin), cut.tiles.begin(tiles.end)}; }
+  Range columns(Range panels) const {
+    return {panels.begin * panel_width<T>, std::min(n, panels.end * panel_width<T>)};
   }
 
-  Range depths_of(int64_t slab) const { return share(k, cut.slabs, slab); }
-  Range tiles_of(int64_t block) const { return share(tiles(), cut.row_blocks, block / cut.column_blocks); }
-  Range panels_of(int64_t block) const { return share(panels(), cut.column_blocks, block % cut.column_blocks); }
+  Range tiles_of(int64_t block) const { return cut.row_blocks[block / cut.column_blocks.count]; }
+  Range panels_of(int64_t block) const { return cut.column_blocks[block % cut.column_blocks.count]; }
 
   /// Those of the depths at which some of these rows of a may differ from zero.
   Range in_band(Range depths, Range rows) const {
@@ -135,11 +137,11 @@ struct Product {
   }
 
   /// A block that shares its panels of b with no other packs them itself, into the second cache.
-  bool packs_panels() const { return must_pack && cut.row_blocks == 1; }
+  bool packs_panels() const { return must_pack && cut.row_blocks.count == 1; }
   /// Of a b that could be read as it lies a copy is worth while only if its rows are far apart, and used often.
-  bool packs_slab() const { return (must_pack || far_apart<T>(b.row_stride)) && cut.row_blocks > 1; }
+  bool packs_slab() const { return (must_pack || far_apart<T>(b.row_stride)) && cut.row_blocks.count > 1; }
   /// A block that shares its rows of a with no other copies them itself, into the second cache.
-  bool copies_rows() const { return may_copy_rows && cut.column_blocks == 1; }
+  bool copies_rows() const { return may_copy_rows && cut.column_blocks.count == 1; }
   bool copies_slab() const { return copies_a && !copies_rows(); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
@@ -191,7 +193,7 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
   if (x.packs_slab()) {
     thread_local std::vector<T> buffer;
-    slab.b = packed(x, depths, {0, x.panels()}, buffer);
+    slab.b = packed(x, depths, {0, x.cut.panels}, buffer);
   }
   if (x.copies_slab()) {
     thread_local std::vector<T> buffer;
@@ -204,10 +206,10 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
 template <class T>
 Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
   const Range rows = x.rows(tiles);
-  const Matrix<const T> a = slab.a.at(rows.begin, 0);
-  if (!x.copies_rows()) return a;
+  if (!x.copies_rows()) return slab.a.at(rows.begin, 0);
   thread_local std::vector<T> buffer;
-  return compact(a, rows.size(), slab.depths.size(), room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
+  return compact(slab.a.at(rows.begin, 0), rows.size(), slab.depths.size(),
+                 room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
 }
 
 /// The panels of b that a block's tiles read, from its first on; in a buffer of this thread, if it packs them.
@@ -223,8 +225,8 @@ Panels<T> panels_of_b(const Product<T>& x, const Slab<T>& slab, Range panels) {
 template <class T>
 void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
   if (stays_near<T>(4 * x.k * (x.m + x.n))) return;
-  const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks;
-  const Range depths = x.depths_of(next / blocks), panels = x.panels_of(next % blocks);
+  const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks.count;
+  const Range depths = x.cut.slabs[next / blocks], panels = x.panels_of(next % blocks);
   const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
   // A block as wide as c goes through all of b, and would lose what was fetched for the next.
   const bool loses_b = blocks_in_row > 1 && !stays_near<T>(depths.size() * x.n);
@@ -238,8 +240,8 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
   if (!x.copies_slab() && below < x.cut.steps()) {
-    const Range below_depths = x.depths_of(below / blocks), rows = x.rows(x.tiles_of(below % blocks));
-    const Range part = share(below_depths.size(), blocks_in_row, here % blocks_in_row);
+    const Range below_depths = x.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));
+    const Range part = Parts(below_depths.size(), blocks_in_row)[here % blocks_in_row];
     upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
   }
 }
@@ -257,7 +259,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
     Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-      rows = {rows.end, begin_of(x.m, x.tiles(), t + 1)};
+      rows = {rows.end, x.cut.tiles.begin(t + 1)};
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
@@ -299,16 +301,6 @@ void multiply_row(const Product<T>& x, Range panels) {
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }
 
-template <class T>
-Product<T> product_of(int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, T* c, int64_t c_stride,
-                      const Epilogue<T>& epilogue, Band a_band = {}) {
-  if (n == 1 && c_stride == 1 && a.row_stride == 1 && !epilogue.bias) {
-    // A dense column is as good as a row, and (a b)' = b' a' has dense vectors. A band only saves work, here none.
-    return {1, m, k, b.transposed(), a.transposed(), c, m, epilogue};
-  }
-  return {m, n, k, a, b, c, c_stride, epilogue, a_band};
-}
-
 /// body(block) for every block of c, on several threads.
 template <class T, class Body>
 void for_each_block(const Product<T>& x, const Body& body) {
@@ -320,7 +312,7 @@ void for_each_block(const Product<T>& x, const Body& body) {
 }
 
 template <class T>
-void multiply(const Product<T>& x) {
+void multiply_as_it_lies(const Product<T>& x) {
   if ((x.m == 1 || x.n == 1) && x.a.col_stride == 1 && x.b.row_stride == 1) {
     return for_each_block(x, [&](int64_t block) {
       multiply_vector(x, x.m == 1 ? x.columns(x.panels_of(block)) : x.rows(x.tiles_of(block)));
@@ -329,8 +321,11 @@ void multiply(const Product<T>& x) {
   if (x.m == 1 && !x.packs_panels()) {
     return for_each_block(x, [&](int64_t block) { multiply_row(x, x.panels_of(block)); });
   }
-  for (int64_t i = 0; i < x.cut.slabs; ++i) {
-    const Slab<T> slab = prepare(x, x.depths_of(i));
+  for (int64_t i = 0; i < x.cut.slabs.count; ++i) {
+    const Slab<T> slab = prepare(x, x.cut.slabs[i]);
+    if (x.cut.steps() == 1) {  // small products are many: no divisions, and nothing to announce
+      return for_each_block(x, [&](int64_t) { multiply_block(x, slab, {0, x.cut.tiles.count}, {0, x.cut.panels}); });
+    }
     for_each_block(x, [&](int64_t block) {
       const int64_t step = i * x.cut.blocks() + block;
       auto announce_step = [&](int64_t next, Upcoming& upcoming) { announce(x, slab, step, next, upcoming); };
@@ -340,6 +335,14 @@ void multiply(const Product<T>& x) {
   }
 }
 
+template <class T>
+void multiply(const Product<T>& x) {
+  // A dense column is as good as a row, and (a b)' = b' a' has dense vectors. A band only saves work, here none.
+  const bool is_dense_column = x.n == 1 && x.c_stride == 1 && x.a.row_stride == 1 && !x.epilogue.bias;
+  if (!is_dense_column) return multiply_as_it_lies(x);
+  multiply_as_it_lies(Product<T>{1, x.m, x.k, x.b.transposed(), x.a.transposed(), x.c, x.m, x.epilogue});
+}
+
 }  // namespace
 
 template <class T>
@@ -347,7 +350,7 @@ void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,
             const std::type_identity_t<Epilogue<T>>& epilogue, Band a_band) {
   if (m == 0 || n == 0) return;
-  multiply(product_of(m, n, k, a, b, c, c_stride, epilogue, a_band));
+  multiply(Product<T>{m, n, k, a, b, c, c_stride, epilogue, a_band});
 }
 
 template <class T>
@@ -364,26 +367,28 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     count /= along;
     along = 1;
   }
-  auto operands = [&](int64_t index) {
+  auto offsets = [&](int64_t index) {
     const auto [a_offset, b_offset] = nest.offsets(index / along);
-    Matrix<const T> a_here = a, b_here = b;
-    a_here.data += a_offset + index % along * nest.row_stride(0);
-    b_here.data += b_offset + index % along * nest.row_stride(1);
-    return std::pair(a_here, b_here);
+    const int64_t place = index % along;
+    return std::pair(a_offset + place * nest.row_stride(0), b_offset + place * nest.row_stride(1));
   };
   const int64_t grain = divide_up(chunk_work, std::max<int64_t>(m * n * k, 1));
-  const bool fetches = grain == 1 && !stays_near<T>(count * k * (m + n));
+  const int64_t announced = grain == 1 && !stays_near<T>(count * k * (m + n)) ? count : 0;
   auto announce = [&](int64_t next, Upcoming& upcoming) {
-    if (!fetches) return;
-    const auto [a_next, b_next] = operands(next);
-    upcoming.add(b_next, k, n);
-    upcoming.add(a_next, m, k);
+    const auto [a_offset, b_offset] = offsets(next);
+    upcoming.add(Matrix<const T>{b.data + b_offset, b.row_stride, b.col_stride}, k, n);
+    upcoming.add(Matrix<const T>{a.data + a_offset, a.row_stride, a.col_stride}, m, k);
   };
+  const Product<T> alike{m, n, k, a, b, c, n, epilogue};  // but for where their matrices lie
   auto multiply_matrices = [&](int64_t begin, int64_t end) {
+    Product<T> x = alike;
     for (int64_t index = begin; index < end; ++index) {
-      const Fetching fetching(index, count, announce);
-      const auto [a_here, b_here] = operands(index);
-      multiply(product_of(m, n, k, a_here, b_here, c + index * m * n, n, epilogue));
+      const Fetching fetching(index, announced, announce);
+      const auto [a_offset, b_offset] = offsets(index);
+      x.a.data = a.data + a_offset;
+      x.b.data = b.data + b_offset;
+      x.c = c + index * m * n;
+      multiply(x);
     }
   };
   if (count < large_batch) return multiply_matrices(0, count);
