@@ -257,6 +257,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     const Range columns = x.columns({p, p + 1});
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
+    const int64_t vectors = divide_up(columns.size(), lanes<T>);
     Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, x.cut.tiles.begin(t + 1)};
@@ -264,7 +265,8 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
       kernel(depths.size(), a.at(rows.begin - first_row, skipped), b.at(p - panels.begin) + skipped * b.row_stride,
-             b.row_stride, x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue, upcoming);
+             b.row_stride, x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
+             upcoming.next_lines(lines_of_upcoming(rows.size(), vectors, depths.size())));
     }
   }
 }
@@ -292,11 +294,12 @@ void multiply_vector(const Product<T>& x, Range range) {
 template <class T>
 void multiply_row(const Product<T>& x, Range panels) {
   constexpr int64_t wide = wide_vectors * lanes<T> / panel_width<T>;
+  Upcoming& upcoming = Upcoming::of_this_thread();
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
     const int64_t j = panels.begin * panel_width<T>;
     multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
                                                    wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
-                                                   Upcoming::of_this_thread());
+                                                   upcoming.next_lines(lines_of_upcoming(1, wide_vectors, x.k)));
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

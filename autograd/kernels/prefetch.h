@@ -4,8 +4,10 @@
 // next, and the tiles of its products fetch that into the second cache, a few lines each.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "autograd/kernels/matmul.h"
@@ -13,7 +15,39 @@
 
 namespace reel::kernels {
 
-inline constexpr std::size_t cache_line = 64;  // bytes
+inline constexpr int64_t cache_line = 64;  // bytes
+
+/// A run of lines: an address in the first, and how many bytes it is from each to the next.
+struct Lines {
+  std::uintptr_t first;
+  int64_t step, count;
+};
+
+/// One line over and over, when there is nothing to fetch.
+inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
+inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
+
+/// Goes from line to line, and from run to run.
+class LineByLine {
+ public:
+  explicit LineByLine(const Lines* runs) : run_(runs), next_(runs->first), left_(runs->count) {}
+
+  const void* next() {
+    const std::uintptr_t line = next_;
+    next_ += static_cast<std::uintptr_t>(run_->step);
+    if (--left_ == 0) {
+      ++run_;
+      next_ = run_->first;
+      left_ = run_->count;
+    }
+    return reinterpret_cast<const void*>(line);
+  }
+
+ private:
+  const Lines* run_;
+  std::uintptr_t next_;
+  int64_t left_;
+};
 
 /// The matrices that a thread reads next.
 class Upcoming {
@@ -28,7 +62,7 @@ class Upcoming {
   void clear() {
     matrices_.clear();
     current_ = 0;
-    line_ = row_end_ = 0;
+    taken_ = 0;
   }
 
   /// rows x columns elements. Without dense rows or columns, nothing.
@@ -38,61 +72,56 @@ class Upcoming {
       if (x.row_stride == 1) add(x.transposed(), columns, rows);
       return;
     }
-    if (columns == 0) return;
-    matrices_.push_back({reinterpret_cast<std::uintptr_t>(x.data), rows, static_cast<std::size_t>(columns) * sizeof(T),
-                         static_cast<std::size_t>(x.row_stride) * sizeof(T)});
-  }
-
-  /// Adjacent cache lines: the address of the first, and how many.
-  struct Lines {
-    std::uintptr_t first;
-    int64_t count;
-  };
-
-  /// The next lines that hold some of them, 1 to `most`; none after the last.
-  Lines next_lines(int64_t most) {
-    if (line_ >= row_end_ && !next_row()) return {0, 0};
-    const auto left = static_cast<int64_t>((row_end_ - line_ + cache_line - 1) / cache_line);
-    const Lines lines{line_, std::min(most, left)};
-    line_ += static_cast<std::uintptr_t>(lines.count) * cache_line;
-    return lines;
-  }
-
-  void fetch(int64_t count) {
-    while (count > 0) {
-      const Lines lines = next_lines(count);
-      if (lines.count == 0) return;
-      for (int64_t i = 0; i < lines.count; ++i) {
-        __builtin_prefetch(reinterpret_cast<const char*>(lines.first) + i * static_cast<int64_t>(cache_line), 0, 2);
-      }
-      count -= lines.count;
+    if (rows == 0 || columns == 0) return;
+    if (x.row_stride == columns) {
+      columns *= rows;
+      rows = 1;
+    }
+    constexpr auto element = static_cast<int64_t>(sizeof(T));
+    const auto first = reinterpret_cast<std::uintptr_t>(x.data);
+    const int64_t bytes = columns * element, stride = x.row_stride * element;
+    const bool aligned = static_cast<int64_t>(first) % cache_line == 0 && stride % cache_line == 0;
+    const int64_t lines = divide_up(aligned ? bytes : bytes + cache_line - 1, cache_line);
+    constexpr int64_t few = 4;
+    if (lines <= few) {
+      matrices_.push_back({{first, stride, rows}, lines, cache_line});
+    } else {
+      matrices_.push_back({{first, cache_line, lines}, rows, stride});
     }
   }
+
+  /// Runs of the next lines, not more than `most` of them; and nothing_new.
+  const Lines* next_lines(int64_t most) { return empty() ? &nothing_new : list(most); }
 
  private:
-  struct Rows {
-    std::uintptr_t first;
-    int64_t count;
-    std::size_t bytes, stride;
+  /// A matrix as runs of lines: its rows or, if they are short, what of them lies below each other. Rows that begin
+  /// anywhere may get a line more than they need.
+  struct Runs {
+    Lines next;
+    int64_t count, stride;
   };
 
-  /// Goes on to the next row, if there is one.
-  bool next_row() {
-    for (; current_ < matrices_.size(); ++current_) {
-      Rows& rows = matrices_[current_];
-      if (rows.count == 0) continue;
-      --rows.count;
-      line_ = rows.first / cache_line * cache_line;
-      row_end_ = rows.first + rows.bytes;
-      rows.first += rows.stride;
-      return true;
+  [[gnu::noinline]] const Lines* list(int64_t most) {
+    Lines* run = list_.data();
+    for (; run != &list_.back() && most > 0 && current_ < matrices_.size(); ++run) {
+      Runs& runs = matrices_[current_];
+      const auto taken = static_cast<std::uintptr_t>(taken_ * runs.next.step);
+      *run = {runs.next.first + taken, runs.next.step, std::min(most, runs.next.count - taken_)};
+      most -= run->count;
+      taken_ += run->count;
+      if (taken_ < runs.next.count) continue;
+      taken_ = 0;
+      runs.next.first += static_cast<std::uintptr_t>(runs.stride);
+      if (--runs.count == 0) ++current_;
     }
-    return false;
+    *run = nothing_new;
+    return list_.data();
   }
 
-  std::vector<Rows> matrices_;
-  std::size_t current_ = 0;
-  std::uintptr_t line_ = 0, row_end_ = 0;
+  std::vector<Runs> matrices_;
+  std::size_t current_ = 0;    // the first that is not all taken,
+  int64_t taken_ = 0;          // and the lines taken of its next run
+  std::array<Lines, 9> list_;  // few, for who lists them does not multiply
 };
 
 /// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it

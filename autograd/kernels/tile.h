@@ -16,10 +16,6 @@ namespace reel::kernels {
 
 inline constexpr int tile_rows = vector_registers == 32 ? 14 : 6;
 
-/// A tile goes through this much of its depth for each line that is fetched of what comes next; and so many at once.
-inline constexpr int64_t depth_of_line = 2;
-inline constexpr int64_t lines_at_once = 8;
-
 /// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
@@ -27,14 +23,22 @@ inline constexpr int wide_vectors = 8;
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// Rows x `width` elements of c from `depth` products each; and some of what is upcoming is fetched. a starts at the
-/// tile's first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as
-/// many as cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not
-/// handed over as a copy: GCC copies two of its members at once, just after they were written one by one, and that read
-/// would wait for all stores before it.
+/// Of a tile's products the first ones fetch c, one line each, and the last ones are added row by row. Those between
+/// fetch what is upcoming.
+inline constexpr int64_t last_products = 2;
+constexpr int64_t lines_of_c(int64_t rows, int64_t vectors) { return rows * (vectors + 1); }
+constexpr int64_t lines_of_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
+  return std::max<int64_t>(0, depth - last_products - lines_of_c(rows, vectors));
+}
+
+/// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
+/// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as many as
+/// cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not handed over
+/// as a copy: GCC copies two of its members at once, just after they were written one by one, and that read would wait
+/// for all stores before it.
 template <class T, int Rows, int Vectors, Edge edge>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue, Upcoming& upcoming) {
+                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming) {
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
@@ -50,66 +54,97 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     for (int v = 0; v < Vectors; ++v) sum[i][v] = splat(T(0));
   }
 
+  struct RowOfB {
+    Vec<T> vectors[Vectors];
+    HalfVec<T> half;
+  };
+  auto next_row_of_b = [&]() __attribute__((always_inline)) {
+    RowOfB row;
+#pragma GCC unroll 8
+    for (int v = 0; v < whole_vectors; ++v) row.vectors[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+    if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
+    b += b_stride;
+    return row;
+  };
+  auto add_product = [&](int i, T a_element, const RowOfB& b_row) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row.vectors[v], sum[i][v]);
+    if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, b_row.half, half_sum[i]);
+  };
+
   const T* a_column = a.data;
   auto add_products = [&]() __attribute__((always_inline)) {
-    Vec<T> b_row[Vectors];
-    HalfVec<T> half_b_row = {};
-#pragma GCC unroll 8
-    for (int v = 0; v < whole_vectors; ++v) b_row[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
-    if constexpr (edge == Edge::half) half_b_row = load_half_n(b + last * lanes<T>, rest);
-    // For an address of each row there are not enough registers: one for every four rows, and three strides.
+    const RowOfB b_row = next_row_of_b();
+    // There are not enough registers for an address of each row. Compilers would try to have some anyway, carried on
+    // from product to product, if they could see where this one comes from.
     const T* a_row = a_column;
+    asm("" : "+r"(a_row));
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      if (i > 0 && i % 4 == 0) a_row += 4 * a.row_stride;
-      const T a_element = a_row[i % 4 * a.row_stride];
-#pragma GCC unroll 8
-      for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row[v], sum[i][v]);
-      if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, half_b_row, half_sum[i]);
-    }
+    for (int i = 0; i < Rows; ++i, a_row += a.row_stride) add_product(i, *a_row, b_row);
     a_column += a.col_stride;
-    b += b_stride;
   };
 
-  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait. Each of the first
-  // parts is one product for every row, and fetches a line of each row of c: their first lines, their second ones, ...
-  // Later parts fetch the same line over and over, which costs less than another loop. What is upcoming comes before
-  // each part.
+  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait. Of c come the first
+  // lines of all rows, then the second ones, ...
+  const bool has_last = depth >= last_products;
+  const int64_t other_products = has_last ? depth - last_products : depth;
   int64_t p = 0;
-  for (int part = 0; p < depth; ++part) {
-    const bool in_c = part <= Vectors;
-    const T* line = c + (in_c ? std::min(part * lanes<T>, width - 1) : 0);
-    const int64_t to_next_line = in_c ? c_stride : 0;
-    const int64_t products = in_c ? Rows : upcoming.empty() ? depth : lines_at_once * depth_of_line;
-    const int64_t end = std::min(depth, p + products);
-    upcoming.fetch((end - p) / depth_of_line);
-    for (; p < end; ++p, line += to_next_line) {
-      __builtin_prefetch(line, 1);
-      add_products();
+  const T* line = c;
+  for (int row = 0, part = 0; p < std::min(lines_of_c(Rows, Vectors), other_products); ++p) {
+    __builtin_prefetch(line, 1);
+    line += c_stride;
+    if (++row == Rows) {
+      row = 0;
+      ++part;
+      line = c + (part < Vectors ? part * lanes<T> : width - 1);
     }
+    add_products();
+  }
+  LineByLine ahead(upcoming);
+  for (; p < other_products; ++p) {
+    __builtin_prefetch(ahead.next(), 0, 2);
+    add_products();
   }
 
-  auto for_each_sum = [&](auto body) __attribute__((always_inline)) {
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
+  // The last products are added row by row, so that a row is stored while others are still added up: next to
+  // multiplications, stores take no time.
+  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
+  const T* const bias = epilogue.bias;
+  RowOfB b_rows[last_products];
+  if (has_last) {
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) body(sum[i][v], c + i * c_stride, v);
-    }
-  };
-  if constexpr (edge == Edge::half) {
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) sum[i][last] = widen(half_sum[i]);
+    for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
   }
-  if (epilogue.accumulate) for_each_sum([&](Vec<T>& value, T* row, int v) { value += load_vector(row, v); });
-  if (epilogue.bias) for_each_sum([&](Vec<T>& value, T*, int v) { value += load_vector(epilogue.bias, v); });
-  if (epilogue.relu) for_each_sum([&](Vec<T>& value, T*, int) { value = max(splat(T(0)), value); });
-  for_each_sum([&](Vec<T>& value, T* row, int v) {
-    if (edge != Edge::whole && v == last) {
-      store_n(row + v * lanes<T>, value, rest);
-    } else {
-      store(row + v * lanes<T>, value);
+  const T* a_row = a_column;
+  T* row = c;
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i, a_row += a.row_stride, row += c_stride) {
+    if (has_last) {
+#pragma GCC unroll 8
+      for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * a.col_stride], b_rows[q]);
     }
-  });
+    if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
+    if (accumulate) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(row, v);
+    }
+    if (bias) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(bias, v);
+    }
+    if (relu) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[i][v] = max(splat(T(0)), sum[i][v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) {
+      if (edge != Edge::whole && v == last) {
+        store_n(row + v * lanes<T>, sum[i][v], rest);
+      } else {
+        store(row + v * lanes<T>, sum[i][v]);
+      }
+    }
+  }
 }
 
 template <class T>

@@ -10,31 +10,37 @@ using namespace reel::kernels;
 
 namespace {
 
-using Lines = std::vector<std::uintptr_t>;
+using Addresses = std::vector<std::uintptr_t>;
+
+std::uintptr_t line_of(std::uintptr_t address) { return address - address % cache_line; }
 
 /// The next lines, up to `most`.
-Lines taken(Upcoming& upcoming, int64_t most = 1'000'000) {
-  Lines lines;
-  while (std::ssize(lines) < most) {
-    const auto [first, count] = upcoming.next_lines(most - std::ssize(lines));
-    if (count == 0) break;
-    for (int64_t i = 0; i < count; ++i) lines.push_back(first + static_cast<std::uintptr_t>(i) * cache_line);
+Addresses taken(Upcoming& upcoming, int64_t most = 1'000'000) {
+  Addresses lines;
+  while (true) {
+    const Lines* run = upcoming.next_lines(most - std::ssize(lines));
+    if (run->count == endless) return lines;
+    LineByLine line_by_line(run);
+    for (; run->count != endless; ++run) {
+      for (int64_t i = 0; i < run->count; ++i) {
+        lines.push_back(line_of(reinterpret_cast<std::uintptr_t>(line_by_line.next())));
+      }
+    }
   }
-  return lines;
 }
 
-Lines sorted_once(Lines lines) {
+Addresses sorted_once(Addresses lines) {
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
 }
 
 /// Element by element.
-Lines expected(Matrix<const float> x, int64_t rows, int64_t columns) {
-  Lines lines;
+Addresses expected(Matrix<const float> x, int64_t rows, int64_t columns) {
+  Addresses lines;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
-      lines.push_back(reinterpret_cast<std::uintptr_t>(x.at(i, j).data) / cache_line * cache_line);
+      lines.push_back(line_of(reinterpret_cast<std::uintptr_t>(x.at(i, j).data)));
     }
   }
   return sorted_once(lines);
@@ -42,23 +48,56 @@ Lines expected(Matrix<const float> x, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-TEST_CASE("prefetch: every line that holds an element, wherever rows begin") {
+TEST_CASE("prefetch: every line that holds an element, wherever rows begin, and at most the one behind a row") {
   const std::vector<float> memory(20000);
   for (const int64_t start : {0, 1, 15}) {
-    for (const int64_t columns : {0, 1, 15, 16, 17, 100}) {
-      for (const int64_t stride : {int64_t{0}, columns, columns + 3, int64_t{160}}) {
-        CAPTURE(start, columns, stride);
-        const Matrix<const float> x{memory.data() + start, stride, 1};
-        Upcoming upcoming;
-        upcoming.add(x, 30, columns);
-        Lines lines = taken(upcoming, 7);  // and stops within a row
-        for (const std::uintptr_t line : taken(upcoming)) lines.push_back(line);
-        CHECK(sorted_once(lines) == expected(x, 30, columns));
-        upcoming.add(x.transposed(), columns, 30);
-        CHECK(sorted_once(taken(upcoming)) == expected(x, 30, columns));
+    for (const int64_t rows : {0, 1, 3, 30}) {
+      for (const int64_t columns : {0, 1, 15, 16, 17, 32, 100}) {
+        for (const int64_t stride : {int64_t{0}, columns, columns + 3, int64_t{160}}) {
+          CAPTURE(start, rows, columns, stride);
+          const Matrix<const float> x{memory.data() + start, stride, 1};
+          Upcoming upcoming;
+          upcoming.add(x, rows, columns);
+          Addresses lines = taken(upcoming, 7);  // and stops within a run
+          CHECK(std::ssize(lines) <= 7);
+          for (const std::uintptr_t line : taken(upcoming)) lines.push_back(line);
+          lines = sorted_once(lines);
+          upcoming.add(x.transposed(), columns, rows);
+          CHECK(sorted_once(taken(upcoming)) == lines);
+
+          const Addresses wanted = expected(x, rows, columns);
+          CHECK(std::includes(lines.begin(), lines.end(), wanted.begin(), wanted.end()));
+          CHECK(std::all_of(lines.begin(), lines.end(), [&](std::uintptr_t line) {
+            return std::binary_search(wanted.begin(), wanted.end(), line) ||
+                   std::binary_search(wanted.begin(), wanted.end(), line - cache_line);
+          }));
+        }
       }
     }
   }
+}
+
+TEST_CASE("prefetch: a row is a run of lines, short rows are fetched downwards, adjacent ones are one") {
+  alignas(cache_line) static const float memory[8 * 128] = {};
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  Upcoming upcoming;
+  auto check_next = [&](int64_t most, std::vector<Lines> runs) {
+    const Lines* next = upcoming.next_lines(most);
+    for (const Lines& run : runs) {
+      CHECK(next->first == run.first);
+      CHECK(next->step == run.step);
+      CHECK(next++->count == run.count);
+    }
+    CHECK(next->count == endless);
+  };
+  upcoming.add(Matrix<const float>{memory, 128, 1}, 2, 80);
+  check_next(7, {{first, 64, 5}, {first + 512, 64, 2}});
+  check_next(7, {{first + 640, 64, 3}});
+  upcoming.add(Matrix<const float>{memory, 128, 1}, 3, 32);
+  check_next(100, {{first, 512, 3}, {first + 64, 512, 3}});
+  upcoming.add(Matrix<const float>{memory, 128, 1}, 8, 128);
+  check_next(100, {{first, 64, 64}});
+  check_next(100, {});
 }
 
 TEST_CASE("prefetch: one matrix after the other, until it is told to forget them") {
@@ -68,11 +107,11 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
   CHECK(taken(upcoming).empty());
   upcoming.add(Matrix<const float>{memory + 32, 32, 1}, 1, 32);
   upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
-  CHECK(taken(upcoming, 1) == Lines{first + 128});
-  upcoming.fetch(2);
-  CHECK(taken(upcoming) == Lines{first + 64});
+  CHECK(taken(upcoming, 1) == Addresses{first + 128});
+  CHECK(taken(upcoming, 2) == Addresses{first + 192, first});
+  CHECK(taken(upcoming) == Addresses{first + 64});
   upcoming.add(Matrix<const float>{memory, 16, 1}, 2, 16);
-  CHECK(taken(upcoming, 1) == Lines{first});
+  CHECK(taken(upcoming, 1) == Addresses{first});
   upcoming.clear();
   CHECK(taken(upcoming).empty());
   upcoming.add(Matrix<const float>{memory, 2, 3}, 4, 4);  // neither rows nor columns are dense
@@ -93,7 +132,7 @@ TEST_CASE("prefetch: the next item is announced as long as its thread works on o
     {
       const Fetching fetching(3, 4 + count, announce);
       CHECK(announced == 3 + count);
-      CHECK(taken(Upcoming::of_this_thread(), 1) == Lines{first});
+      CHECK(taken(Upcoming::of_this_thread(), 1) == Addresses{first});
     }
     CHECK(taken(Upcoming::of_this_thread()).empty());  // the second line is forgotten
     {
