@@ -23,12 +23,16 @@ inline constexpr int wide_vectors = 8;
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// Of a tile's products the first ones fetch c, one line each, and the last ones are added row by row. Those between
-/// fetch what is upcoming.
+/// Of a tile's products the last ones are added row by row. The first ones fetch c, a line each, the others what is
+/// upcoming; if they are fewer, all do.
 inline constexpr int64_t last_products = 2;
 constexpr int64_t lines_of_c(int64_t rows, int64_t vectors) { return rows * (vectors + 1); }
+constexpr int64_t first_to_fetch_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
+  const int64_t fetch_c = lines_of_c(rows, vectors);
+  return depth - last_products < 2 * fetch_c ? 0 : fetch_c;
+}
 constexpr int64_t lines_of_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
-  return std::max<int64_t>(0, depth - last_products - lines_of_c(rows, vectors));
+  return std::max<int64_t>(0, depth - last_products - first_to_fetch_upcoming(rows, vectors, depth));
 }
 
 /// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
@@ -88,10 +92,13 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   // lines of all rows, then the second ones, ...
   const bool has_last = depth >= last_products;
   const int64_t other_products = has_last ? depth - last_products : depth;
+  const bool all_fetch_upcoming = first_to_fetch_upcoming(Rows, Vectors, depth) == 0;
+  LineByLine ahead(all_fetch_upcoming ? upcoming : &nothing_new);
   int64_t p = 0;
   const T* line = c;
   for (int row = 0, part = 0; p < std::min(lines_of_c(Rows, Vectors), other_products); ++p) {
     __builtin_prefetch(line, 1);
+    __builtin_prefetch(ahead.next(), 0, 2);
     line += c_stride;
     if (++row == Rows) {
       row = 0;
@@ -100,7 +107,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     }
     add_products();
   }
-  LineByLine ahead(upcoming);
+  if (!all_fetch_upcoming) ahead = LineByLine(upcoming);
   for (; p < other_products; ++p) {
     __builtin_prefetch(ahead.next(), 0, 2);
     add_products();
