@@ -108,7 +108,7 @@ int64_t weights_size(const AttentionShape& shape) {
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
-  for_each_stripe(shape, shape.queries, Order::last_to_first, 1, [&](int64_t i, int64_t, Range queries) {
+  for_each_stripe(shape, shape.queries, 1, [&](int64_t i, int64_t, Range queries) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     const Fetching fetching(i, product(shape.batch), [&](int64_t next, Upcoming& upcoming) {
       upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);

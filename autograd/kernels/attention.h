@@ -46,7 +46,7 @@ struct AttentionShape {
   const std::int32_t* hidden = nullptr;
   /// Of the weights (heads, S, T), each of their rows begun with a block of random words of its own.
   DropoutMask dropout{};
-  /// How many heads, from the first on, keep their weights for the way back.
+  /// How many heads keep their weights for the way back.
   int64_t heads_kept = 0;
 
   /// Multiplications in the forward products of all heads.

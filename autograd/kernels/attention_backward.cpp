@@ -179,7 +179,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
     if (stripe == 0) return dq.at(shape.batch, i);
     return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
   };
-  for_each_stripe(shape, shape.keys, Order::first_to_last, together, [&](int64_t i, int64_t stripe, Range keys) {
+  for_each_stripe(shape, shape.keys, together, [&](int64_t i, int64_t stripe, Range keys) {
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     const HeadGradients<T> gradients{part_of_dq(i, stripe), dk.at(shape.batch, i), dv.at(shape.batch, i),
                                      i % together > 0};
@@ -193,7 +193,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
         upcoming.add(weights_at(shape, kept, 0, 0), shape.keys, shape.queries);
       }
     };
-    const Fetching fetching(i, product(shape.batch), announce, together);
+    const Fetching fetching(i, product(shape.batch), announce);
     attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
                     weights_of(shape, weights, i), dout.at(shape.batch, i), gradients);
   });

@@ -171,18 +171,17 @@ inline int64_t stripes_of(const AttentionShape& shape, int64_t count) {
   return product(shape.batch) < enough_heads ? std::clamp<int64_t>(count / query_block, 1, most_stripes) : 1;
 }
 
-/// Under a causal mask the last queries see most, and the first keys are seen by most. The most work goes first.
-enum class Order { first_to_last, last_to_first };
-
 /// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads; `together` of
 /// the heads, in a row, on the same.
 template <class Body>
-void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, int64_t together, const Body& body) {
+void for_each_stripe(const AttentionShape& shape, int64_t count, int64_t together, const Body& body) {
   const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) / together * stripes;
   const int64_t length = round_up(count / stripes, query_block);
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      const int64_t stripe = order == Order::first_to_last ? part % stripes : stripes - 1 - part % stripes;
+      // Under a causal mask the last queries see most, and the first keys are seen by most: halves of a head are as
+      // much work if the first stripe is followed by the last, the second by the last but one, and so on.
+      const int64_t place = part % stripes, stripe = place % 2 == 0 ? place / 2 : stripes - 1 - place / 2;
       const int64_t last = stripe + 1 == stripes ? count : std::min(count, (stripe + 1) * length);
       const Range range{std::min(count, stripe * length), last};
       for (int64_t i = 0; i < together; ++i) body(part / stripes * together + i, stripe, range);
@@ -190,10 +189,13 @@ void for_each_stripe(const AttentionShape& shape, int64_t count, Order order, in
   });
 }
 
-/// Head i's part of the weights that are kept, null where its own are not.
+/// Head i's part of the weights that are kept, null where its own are not. Heads that keep them are less work on the
+/// way back: they are spread evenly among the others, so that threads have as much to do.
 template <class T>
 T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
-  return i < shape.heads_kept ? weights + i * weights_size<std::remove_const_t<T>>(shape) : nullptr;
+  const int64_t heads = product(shape.batch), before = i * shape.heads_kept / heads;
+  if ((i + 1) * shape.heads_kept / heads == before) return nullptr;
+  return weights + before * weights_size<std::remove_const_t<T>>(shape);
 }
 
 /// Which keys are hidden from a head.

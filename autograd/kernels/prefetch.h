@@ -125,18 +125,14 @@ class Upcoming {
 };
 
 /// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
-/// reads for the item that it probably gets next. Threads take items in turn, `together` of them in a row, so that is
-/// one of the same row, or one as many rows further as there are threads. If it has named anything, a loop within the
-/// item announces nothing.
+/// reads for the next one, which mostly is its own, too. If it has named anything, a loop within the item announces
+/// nothing.
 class Fetching {
  public:
   template <class Announce>
-  Fetching(int64_t index, int64_t count, const Announce& announce, int64_t together = 1)
+  Fetching(int64_t index, int64_t count, const Announce& announce)
       : upcoming_(Upcoming::of_this_thread()), outermost_(upcoming_.empty()) {
-    if (!outermost_ || index + 1 >= count) return;
-    const bool ends_row = (index + 1) % together == 0;
-    const int64_t next = index + 1 + (ends_row ? (threads() - 1) * together : 0);
-    if (next < count) announce(next, upcoming_);
+    if (outermost_ && index + 1 < count) announce(index + 1, upcoming_);
   }
   ~Fetching() {
     if (outermost_) upcoming_.clear();

@@ -164,30 +164,33 @@ TEST_CASE("attention: of weights that are kept, nothing is read that was not wri
        {std::array<int64_t, 3>{400, 400, 1}, {400, 400, 9}, {65, 1000, 1}, {65, 1000, 40}, {7, 0, 3}}) {
     for (const std::uint32_t threshold : {0U, 1U << 30}) {
       CAPTURE(T, S, E, threshold);
-      constexpr int64_t D = 5;
-      const std::vector<int64_t> batch, strides;  // one head
+      constexpr int64_t H = 3, D = 5;
+      const std::vector<int64_t> batch{H};
       kernels::AttentionShape shape{batch, T, S, D, E, 0.4, 0};
       shape.dropout = {.key = 7, .first_block = 0, .threshold = threshold, .scale = 4.0 / 3};
-      auto head = [&](const Tensor& x) {
-        return kernels::Heads<const double>{{x.data<double>(), x.size(1), 1}, strides};
+      auto heads = [](const Tensor& x) {
+        return kernels::Heads<const double>{{x.data<double>(), x.size(2), 1}, kernels::Sizes(x.strides().begin(), 1)};
       };
-      auto written = [&](Tensor& x) { return kernels::Heads<double>{{x.data<double>(), x.size(1), 1}, strides}; };
+      auto written = [](Tensor& x) {
+        return kernels::Heads<double>{{x.data<double>(), x.size(2), 1}, kernels::Sizes(x.strides().begin(), 1)};
+      };
       const DType dtype = DType::f64;
-      const Tensor q = away_from_zero({T, D}, 1, dtype), k = away_from_zero({S, D}, 2, dtype),
-                   v = away_from_zero({S, E}, 3, dtype), dout = away_from_zero({T, E}, 4, dtype);
+      const Tensor q = away_from_zero({H, T, D}, 1, dtype), k = away_from_zero({H, S, D}, 2, dtype),
+                   v = away_from_zero({H, S, E}, 3, dtype), dout = away_from_zero({H, T, E}, 4, dtype);
       std::vector<std::vector<Tensor>> found;
-      for (const int64_t kept : {0, 1}) {
-        shape.heads_kept = kept;
-        const auto size = static_cast<std::size_t>(kernels::weights_size<double>(shape));
-        std::vector<double> logs(static_cast<std::size_t>(T)), weights(size, std::nan(""));
-        Tensor out = zeros({T, E}, dtype), dq = zeros({T, D}, dtype), dk = zeros({S, D}, dtype),
-               dv = zeros({S, E}, dtype);
-        kernels::attention<double>(shape, head(q), head(k), head(v), written(out), logs.data(), weights.data());
-        kernels::attention_backward<double>(shape, head(q), head(k), head(v), head(out), logs.data(), weights.data(),
-                                            head(dout), written(dq), written(dk), written(dv));
+      for (shape.heads_kept = 0; shape.heads_kept <= H; ++shape.heads_kept) {
+        const auto size = static_cast<std::size_t>(shape.heads_kept * kernels::weights_size<double>(shape));
+        std::vector<double> logs(static_cast<std::size_t>(H * T)), weights(size, std::nan(""));
+        Tensor out = zeros({H, T, E}, dtype), dq = zeros({H, T, D}, dtype), dk = zeros({H, S, D}, dtype),
+               dv = zeros({H, S, E}, dtype);
+        kernels::attention<double>(shape, heads(q), heads(k), heads(v), written(out), logs.data(), weights.data());
+        kernels::attention_backward<double>(shape, heads(q), heads(k), heads(v), heads(out), logs.data(),
+                                            weights.data(), heads(dout), written(dq), written(dk), written(dv));
         found.push_back({out, dq, dk, dv});
       }
-      for (std::size_t i = 0; i < 4; ++i) CHECK(largest_difference(found[0][i], found[1][i]) < 1e-11);
+      for (const std::vector<Tensor>& some_kept : found) {
+        for (std::size_t i = 0; i < 4; ++i) CHECK(largest_difference(some_kept[i], found[0][i]) < 1e-11);
+      }
     }
   }
 }

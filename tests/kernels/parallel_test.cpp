@@ -102,6 +102,28 @@ TEST_CASE("the work is shared", "[parallel]") {
   CHECK(seen.count(std::this_thread::get_id()) == 1);
 }
 
+TEST_CASE("a thread begins with its own share of the chunks, and goes on with those of the others", "[parallel]") {
+  WithThreads with(2);
+  const auto caller = std::this_thread::get_id();
+  for (int loop = 0; loop < 3; ++loop) {
+    std::mutex mutex;
+    std::vector<int64_t> by_worker;
+    std::atomic<int> done = 0;
+    // The caller's first chunk ends only when all others have.
+    parallel_for(16, 2, [&](int64_t begin, int64_t) {
+      if (std::this_thread::get_id() == caller) {
+        CHECK(begin == 0);
+        while (done < 7) std::this_thread::yield();
+        return;
+      }
+      std::lock_guard lock(mutex);
+      by_worker.push_back(begin);
+      ++done;
+    });
+    CHECK(by_worker == std::vector<int64_t>{8, 10, 12, 14, 2, 4, 6});
+  }
+}
+
 TEST_CASE("one chunk, and a loop within a loop, stay on their thread", "[parallel]") {
   WithThreads with(3);
   auto here = std::this_thread::get_id();

@@ -121,36 +121,27 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
 TEST_CASE("prefetch: the next item is announced as long as its thread works on one, and the last has none") {
   alignas(cache_line) const float memory[32] = {};
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
-  const int before = threads();
-  for (const int count : {1, 2}) {
-    set_threads(count);
-    int64_t announced = -1;
-    auto announce = [&](int64_t next, Upcoming& upcoming) {
-      announced = next;
-      upcoming.add(Matrix<const float>{memory, 32, 1}, 1, 32);
-    };
-    {
-      const Fetching fetching(3, 4 + count, announce);
-      CHECK(announced == 3 + count);
-      CHECK(taken(Upcoming::of_this_thread(), 1) == Addresses{first});
-    }
-    CHECK(taken(Upcoming::of_this_thread()).empty());  // the second line is forgotten
-    {
-      const Fetching last(4, 4 + count, announce);
-      CHECK(announced == 3 + count);
-      CHECK(taken(Upcoming::of_this_thread()).empty());
-    }
-    {
-      const Fetching within_a_row(3, 100, announce, 5);
-      CHECK(announced == 4);
-    }
-    const Fetching ends_a_row(4, 100, announce, 5);
-    CHECK(announced == 5 * count);
-    {
-      const Fetching of_a_loop_within(0, 100, announce);
-      CHECK(announced == 5 * count);
-    }
-    CHECK(taken(Upcoming::of_this_thread()).size() == 2);  // and has not been forgotten
+  int64_t announced = -1;
+  auto announce = [&](int64_t next, Upcoming& upcoming) {
+    announced = next;
+    upcoming.add(Matrix<const float>{memory, 32, 1}, 1, 32);
+  };
+  {
+    const Fetching fetching(3, 5, announce);
+    CHECK(announced == 4);
+    CHECK(taken(Upcoming::of_this_thread(), 1) == Addresses{first});
   }
-  set_threads(before);
+  CHECK(taken(Upcoming::of_this_thread()).empty());  // the second line is forgotten
+  {
+    const Fetching last(4, 5, announce);
+    CHECK(announced == 4);
+    CHECK(taken(Upcoming::of_this_thread()).empty());
+  }
+  const Fetching outer(6, 100, announce);
+  CHECK(announced == 7);
+  {
+    const Fetching of_a_loop_within(0, 100, announce);
+    CHECK(announced == 7);
+  }
+  CHECK(taken(Upcoming::of_this_thread()).size() == 2);  // and has not been forgotten
 }
