@@ -170,7 +170,7 @@ class Pool {
     if (worker < workers_.size()) pin(workers_[worker], *taken);
   }
 
-  void worker(std::size_t number, State seen) {
+  void worker(std::size_t thread, State seen) {
     detail::start_flushing_denormals();
     inside_loop = true;
     State last_joined = 0;
@@ -183,7 +183,7 @@ class Pool {
         continue;
       }
       last_joined = generation(seen);
-      work(number);
+      work(thread);
       seen = state_.fetch_sub(1) - 1;
     }
   }
