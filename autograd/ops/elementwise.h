@@ -1,10 +1,12 @@
 #pragma once
-// What the elementwise operations share: broadcast the operands, make the result, run the loop.
+// What the elementwise operations share: broadcast the operands, make the result, run the loop; and the chain rule.
 
 #include <utility>
 
 #include "autograd/error.h"
 #include "autograd/kernels/map.h"
+#include "autograd/ops.h"
+#include "autograd/tape.h"
 #include "autograd/tensor.h"
 
 namespace reel {
@@ -31,6 +33,43 @@ Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x
     run(operand(x), operand(others)...);
   });
   return result;
+}
+
+/// A vector of elements, which goes with numbers as a Tensor does. So a formula is written once, for both:
+/// [](const auto& x) { return x * (1.0 - x); }
+template <class T>
+struct Elements {
+  kernels::Vec<T> vector;
+
+  Elements(const kernels::Vec<T>& of) : vector(of) {}
+  Elements(double number) : vector(static_cast<T>(number)) {}
+
+  friend Elements operator-(const Elements& x) { return -x.vector; }
+  friend Elements operator+(const Elements& a, const Elements& b) { return a.vector + b.vector; }
+  friend Elements operator-(const Elements& a, const Elements& b) { return a.vector - b.vector; }
+  friend Elements operator*(const Elements& a, const Elements& b) { return a.vector * b.vector; }
+  friend Elements operator/(const Elements& a, const Elements& b) { return kernels::divide(a.vector, b.vector); }
+
+  friend Elements exp(const Elements& x) { return kernels::exp(x.vector); }
+  friend Elements sin(const Elements& x) { return kernels::sin(x.vector); }
+  friend Elements cos(const Elements& x) { return kernels::cos(x.vector); }
+  friend Elements tanh(const Elements& x) { return kernels::tanh(x.vector); }
+  friend Elements erf(const Elements& x) { return kernels::erf(x.vector); }
+  friend Elements sigmoid(const Elements& x) { return 1.0 / (1.0 + exp(-x)); }
+};
+
+/// A formula as map() wants it.
+template <class Formula>
+auto on_vectors(const Formula& formula) {
+  return [formula](auto... vectors) { return formula(Elements(vectors)...).vector; };
+}
+
+/// The chain rule, dx = dy slope(x), in one loop; where a tape records, for second derivatives, in operations.
+template <class Slope>
+Tensor chain(const Tensor& dy, const Slope& slope, const Tensor& x) {
+  if (Tape::recording()) return dy * slope(x);
+  auto product = [slope](const auto& v, const auto& u) { return v * slope(u); };
+  return map("chain", on_vectors(product), dy, x);
 }
 
 }  // namespace reel
