@@ -1,30 +1,99 @@
 #pragma once
-// Copies between any two layouts of one shape, converting the type on the way.
+// Copies between any two layouts of one shape, converting the type on the way. Where one is dense along one axis and
+// the other along another, small squares are transposed in registers, so that both are read and written in whole lines.
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "autograd/kernels/nest.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/simd.h"
 
 namespace reel::kernels {
 
+namespace detail {
+
+/// How many elements a cache line holds.
+template <class T>
+constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
+
+/// to[i * to_stride + j] = from[j * from_stride + i] for i < rows and j < columns <= line<T>: lines are written whole.
+template <class T>
+void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  int64_t i = 0;
+  if (columns == line<T>) {
+    const T* sources[line<T>];
+    for (int64_t j = 0; j < line<T>; ++j) sources[j] = from + j * from_stride;
+    for (; i + quad<T> <= rows; i += quad<T>) {
+      for (int64_t j = 0; j < line<T>; j += rows_at_once<T>) {
+        transpose_quads(sources + j, i, to + i * to_stride + j, to_stride);
+      }
+    }
+  }
+  for (; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = from[j * from_stride + i];
+  }
+}
+
+/// The axis along which elements lie next to each other; -1 if there is none.
+inline int dense_axis(Sizes sizes, Sizes strides) {
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    if (strides[axis] == 1 && sizes[axis] > 1) return static_cast<int>(axis);
+  }
+  return -1;
+}
+
+template <class From, class To>
+void copy_row(int64_t n, const From* from, int64_t from_step, To* to, int64_t to_step) {
+  if (std::is_same_v<From, To> && from_step == 1 && to_step == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(To));
+  } else if (from_step == 0 && to_step == 1) {
+    std::fill_n(to, n, static_cast<To>(*from));
+  } else if (to_step == 1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i * from_step]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * to_step] = static_cast<To>(from[i * from_step]);
+  }
+}
+
+/// Copies what lies densely along one axis to where another one is dense.
+template <class T>
+void copy_transposed(Sizes sizes, int from_axis, int to_axis, const T* from, Sizes from_strides, T* to,
+                     Sizes to_strides) {
+  const auto across = static_cast<std::size_t>(from_axis), along = static_cast<std::size_t>(to_axis);
+  const int64_t rows = sizes[across], columns = sizes[along], strips = divide_up(columns, line<T>);
+  std::vector<int64_t> others(sizes.begin(), sizes.end());
+  others[across] = others[along] = 1;
+  const Nest<2> nest(others, {from_strides, to_strides});
+  const int64_t row_length = nest.row_length();
+  parallel_for(nest.rows() * row_length * strips, grain_for(rows * line<T>), [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t matrix = unit / strips, column = unit % strips * line<T>;
+      const auto [source, target] = nest.offsets(matrix / row_length);
+      const int64_t place = matrix % row_length;
+      transpose_strip(rows, std::min(columns - column, line<T>),
+                      from + source + place * nest.row_stride(0) + column * from_strides[along], from_strides[along],
+                      to + target + place * nest.row_stride(1) + column, to_strides[across]);
+    }
+  });
+}
+
+}  // namespace detail
+
 template <class From, class To>
 void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_strides) {
+  if constexpr (std::is_same_v<From, To>) {
+    const int from_axis = detail::dense_axis(sizes, from_strides), to_axis = detail::dense_axis(sizes, to_strides);
+    if (from_axis >= 0 && to_axis >= 0 && from_axis != to_axis) {
+      return detail::copy_transposed(sizes, from_axis, to_axis, from, from_strides, to, to_strides);
+    }
+  }
   constexpr int64_t copies_per_chunk = 2 * elements_per_chunk;
   const Nest<2> nest(sizes, {from_strides, to_strides});
   const int64_t n = nest.row_length(), from_step = nest.row_stride(0), to_step = nest.row_stride(1);
-  const bool dense = std::is_same_v<From, To> && (n == 1 || (from_step == 1 && to_step == 1));
   if (n == 0) return;
-
-  auto copy_row = [&](const From* source, To* target, int64_t count) {
-    if (dense) {
-      std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(To));
-    } else {
-      for (int64_t i = 0; i < count; ++i) target[i * to_step] = static_cast<To>(source[i * from_step]);
-    }
-  };
 
   // Long rows are cut, short ones bundled, so that every thread finds work.
   const int64_t piece = std::min(n, copies_per_chunk), pieces = divide_up(n, piece);
@@ -32,7 +101,8 @@ void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_st
     for (int64_t unit = begin; unit < end; ++unit) {
       const auto [source, target] = nest.offsets(unit / pieces);
       const int64_t start = unit % pieces * piece;
-      copy_row(from + source + start * from_step, to + target + start * to_step, std::min(piece, n - start));
+      detail::copy_row(std::min(piece, n - start), from + source + start * from_step, from_step,
+                       to + target + start * to_step, to_step);
     }
   });
 }

@@ -24,14 +24,12 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
   parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * n;
-      Vec<T> sum(T(0)), squares(T(0));
-      for_each_vector<T>(n, [&](int64_t i, int64_t count) { sum += load_part(row + i, count); });
-      const T center = reduce_add(sum) / length;
-      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+      const T center = sum_vectors<T>(n, [&](int64_t i, int64_t count) { return load_part(row + i, count); }) / length;
+      const T squares = sum_vectors<T>(n, [&](int64_t i, int64_t count) {
         const Vec<T> d = load_part(row + i, count, center) - splat(center);
-        squares = fma(d, d, squares);
+        return d * d;
       });
-      const T scale = 1 / std::sqrt(reduce_add(squares) / length + epsilon);
+      const T scale = 1 / std::sqrt(squares / length + epsilon);
       for_each_vector<T>(n, [&](int64_t i, int64_t count) {
         Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
         if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));

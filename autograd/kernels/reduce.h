@@ -6,10 +6,10 @@
 // the rounding error grows much more slowly than the number of terms.
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
-#include "autograd/kernels/parallel.h"
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
 
@@ -20,20 +20,10 @@ constexpr int64_t run_length = 512;
 /// The sum of n adjacent numbers.
 template <class T>
 T sum_row(const T* x, int64_t n) {
-  constexpr int64_t step = 4 * lanes<T>;  // four chains of additions hide their latency
   T total = 0;
   for (int64_t start = 0; start < n; start += run_length * lanes<T>) {
     const int64_t end = std::min(n, start + run_length * lanes<T>);
-    Vec<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
-    int64_t i = start;
-    for (; i + step <= end; i += step) {
-      s0 += load(x + i);
-      s1 += load(x + i + lanes<T>);
-      s2 += load(x + i + 2 * lanes<T>);
-      s3 += load(x + i + 3 * lanes<T>);
-    }
-    for (; i < end; i += lanes<T>) s0 += load_n(x + i, std::min(end - i, lanes<T>));
-    total += reduce_add(Vec<T>((s0 + s1) + (s2 + s3)));
+    total += sum_vectors<T>(end - start, [&](int64_t i, int64_t count) { return load_part(x + start + i, count); });
   }
   return total;
 }
@@ -54,6 +44,26 @@ Vec<T> sum_columns(const T* x, int64_t count, int64_t row, int64_t columns) {
     for (int64_t c = 0; c < count; ++c) total += load_n(x + c * row, columns);
   }
   return total;
+}
+
+/// Where the largest of n adjacent numbers lies: its value is found first, then its place.
+template <class T>
+std::int32_t argmax_row(const T* x, int64_t n) {
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  Vec<T> largest(lowest);
+  Mask<T> nans = is_nan(largest);
+  for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+    const Vec<T> values = load_part(x + i, count, lowest);
+    nans = nans | is_nan(values);
+    largest = max(values, largest);
+  });
+  const bool is_nan_wanted = any(nans);
+  const T wanted = reduce_max(largest);
+  int64_t i = 0;
+  auto is_among = [&](const Vec<T>& values) { return any(is_nan_wanted ? is_nan(values) : values == splat(wanted)); };
+  while (i + lanes<T> <= n && !is_among(load(x + i))) i += lanes<T>;
+  while (is_nan_wanted ? x[i] == x[i] : x[i] != wanted) ++i;
+  return static_cast<std::int32_t>(i);
 }
 
 /// So many columns are searched at once, row by row, as they lie in memory.
@@ -112,6 +122,10 @@ template <class T>
 void argmax(int64_t outer, int64_t count, int64_t inner, const T* x, std::int32_t* out) {
   parallel_for(outer, grain_for(count * inner), [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
+      if (inner == 1) {
+        out[o] = detail::argmax_row(x + o * count, count);
+        continue;
+      }
       for (int64_t i = 0; i < inner; i += detail::records) {
         const int64_t columns = std::min(detail::records, inner - i);
         detail::argmax_columns(x + o * count * inner + i, count, inner, columns, out + o * inner + i);

@@ -17,9 +17,9 @@ void for_each_row(int64_t rows, int64_t n, const Body& body) {
 }
 
 /// body(i, count) for every vector of a row: it starts at element i and has `count` elements, as many as there are
-/// lanes but for the last one.
+/// lanes but for the last one. Always inlined: what `body` captures, a call would read from memory for every vector.
 template <class T, class Body>
-void for_each_vector(int64_t n, const Body& body) {
+[[gnu::always_inline]] inline void for_each_vector(int64_t n, const Body& body) {
   int64_t i = 0;
   for (; i + lanes<T> <= n; i += lanes<T>) body(i, lanes<T>);
   if (i < n) body(i, n - i);
@@ -35,6 +35,22 @@ Vec<T> load_part(const T* from, int64_t count, std::type_identity_t<T> fill = 0)
 template <class T>
 void store_part(T* to, const Vec<T>& x, int64_t count) {
   count == lanes<T> ? store(to, x) : store_n(to, x, count);
+}
+
+/// Σ term(i, count) over the vectors of a row, in four chains of additions, which hide their latency.
+template <class T, class Term>
+[[gnu::always_inline]] inline T sum_vectors(int64_t n, const Term& term) {
+  constexpr int64_t step = 4 * lanes<T>;
+  Vec<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
+  int64_t i = 0;
+  for (; i + step <= n; i += step) {
+    s0 += term(i, lanes<T>);
+    s1 += term(i + lanes<T>, lanes<T>);
+    s2 += term(i + 2 * lanes<T>, lanes<T>);
+    s3 += term(i + 3 * lanes<T>, lanes<T>);
+  }
+  for (; i < n; i += lanes<T>) s0 += term(i, std::min(n - i, lanes<T>));
+  return reduce_add(Vec<T>((s0 + s1) + (s2 + s3)));
 }
 
 /// The scalar product of two rows.

@@ -57,11 +57,7 @@ template <class T>
 void softmax_backward(int64_t rows, int64_t n, const T* y, const T* dy, T* dx) {
   for_each_row(rows, n, [&](int64_t r) {
     const T *weights = y + r * n, *gradients = dy + r * n;
-    Vec<T> product(T(0));
-    for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-      product = fma(load_part(weights + i, count), load_part(gradients + i, count), product);
-    });
-    const Vec<T> total(reduce_add(product));
+    const Vec<T> total(dot(n, weights, gradients));
     for_each_vector<T>(n, [&](int64_t i, int64_t count) {
       const Vec<T> d = load_part(weights + i, count) * (load_part(gradients + i, count) - total);
       store_part(dx + r * n + i, d, count);
@@ -90,9 +86,7 @@ template <class T>
 void log_softmax_backward(int64_t rows, int64_t n, const T* y, const T* dy, T* dx) {
   for_each_row(rows, n, [&](int64_t r) {
     const T *logs = y + r * n, *gradients = dy + r * n;
-    Vec<T> sum(T(0));
-    for_each_vector<T>(n, [&](int64_t i, int64_t count) { sum += load_part(gradients + i, count); });
-    const Vec<T> total(reduce_add(sum));
+    const Vec<T> total(sum_vectors<T>(n, [&](int64_t i, int64_t count) { return load_part(gradients + i, count); }));
     for_each_vector<T>(n, [&](int64_t i, int64_t count) {
       const Vec<T> d = load_part(gradients + i, count) - exp(load_part(logs + i, count)) * total;
       store_part(dx + r * n + i, d, count);

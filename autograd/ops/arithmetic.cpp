@@ -59,8 +59,14 @@ Tensor neg(const Tensor& x) {
 Tensor pow(const Tensor& x, double exponent) {
   auto power = [exponent](auto v) {
     using T = typename decltype(v)::value_type;
+    const auto one = splat(T(1));
     if (exponent == 1) return v;
     if (exponent == 2) return v * v;
+    if (exponent == 3) return v * v * v;
+    if (exponent == 0.5) return kernels::sqrt(v);
+    if (exponent == -0.5) return divide(one, kernels::sqrt(v));
+    if (exponent == -1) return divide(one, v);
+    if (exponent == -2) return divide(one, v * v);
     return kernels::pow(v, splat(static_cast<T>(exponent)));
   };
   return record("pow", {x}, map("pow", power, x), [x, exponent](const Tensor& dy, Grads& grads) {

@@ -81,6 +81,19 @@ TEST_CASE("shapes that do not fit and mixed types are refused") {
   }
 }
 
+TEST_CASE("powers agree with the C library") {
+  const Values bases{0.01, 0.5, 1, 1.7, 30};
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const double exponent : {-3.0, -2.0, -1.0, -0.5, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 3.0, 4.0}) {
+      const Values powers = pow(tensor({5}, bases, dtype), exponent).to_vector();
+      for (std::size_t i = 0; i < bases.size(); ++i) {
+        INFO(bases[i] << " to " << exponent << " in " << dtype);
+        CHECK(powers[i] == Approx(std::pow(bases[i], exponent)).epsilon(dtype == DType::f32 ? 1e-6 : 1e-14));
+      }
+    }
+  }
+}
+
 TEST_CASE("a power of zero") {
   CHECK(pow(f64({4}, {0, 0, 0, 0}), f64({4}, {0, 0.5, 2, -1})).to_vector() == Values{1, 0, 0, infinity});
   CHECK(pow(scalar(0), 0).item() == 1);

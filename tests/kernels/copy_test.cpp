@@ -29,6 +29,40 @@ TEMPLATE_TEST_CASE("copy agrees with its twin for any two layouts", "[copy]", fl
   }
 }
 
+TEMPLATE_TEST_CASE("copy agrees with its twin for every order of three axes", "[copy]", float, double) {
+  using T = TestType;
+  const std::vector<int64_t> sizes{5, 37, 19};
+  const int64_t count = 5 * 37 * 19;
+  auto strides_in_order = [&](const std::vector<std::size_t>& axes) {  // from the innermost one on
+    std::vector<int64_t> strides(3);
+    int64_t stride = 1;
+    for (const std::size_t axis : axes) {
+      strides[axis] = stride;
+      stride *= sizes[axis];
+    }
+    return strides;
+  };
+  std::vector<std::size_t> inner{0, 1, 2};
+  do {
+    std::vector<std::size_t> outer{0, 1, 2};
+    do {
+      const std::vector<int64_t> from_strides = strides_in_order(inner), to_strides = strides_in_order(outer);
+      const std::vector<T> from = numbers<T>(count);
+      std::vector<T> to(from.size() + 1, T(100)), want = to;
+      for (int64_t i = 0; i < 5; ++i) {
+        for (int64_t j = 0; j < 37; ++j) {
+          for (int64_t k = 0; k < 19; ++k) {
+            at(want, i * to_strides[0] + j * to_strides[1] + k * to_strides[2]) =
+                at(from, i * from_strides[0] + j * from_strides[1] + k * from_strides[2]);
+          }
+        }
+      }
+      copy(sizes, from.data(), from_strides, to.data(), to_strides);
+      CHECK(to == want);
+    } while (std::next_permutation(outer.begin(), outer.end()));
+  } while (std::next_permutation(inner.begin(), inner.end()));
+}
+
 TEST_CASE("copy repeats, converts and shares out long rows") {
   const int64_t n = 100'000;
   const std::vector<double> from = numbers<double>(n);
