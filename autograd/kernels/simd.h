@@ -3,7 +3,7 @@
 //
 // This is the only file that includes xsimd. It names the few things that kernels need, makes xsimd 8.1 to 14 agree
 // with each other, and repairs the spots where a function leaves the accuracy promised here: a few units in the last
-// place of f32 and f64 (erf in f64: 1e-14 relative), with the limits of the C library at 0, infinity and NaN.
+// place of f32 and f64 (erf: 7 of f32, in f64 1e-14 relative), with the limits of the C library at 0, infinity and NaN.
 //
 // A kernel walks over memory in whole vectors and ends with one partial vector:
 //
@@ -390,10 +390,34 @@ Vec<T> tanh(const Vec<T>& x) {
   return xsimd::tanh(x);
 }
 
+namespace detail {
+/// c[0] + c[1] x + c[2] x² + ...
+template <class T, std::size_t Count>
+Vec<T> polynomial(const T (&c)[Count], const Vec<T>& x) {
+  Vec<T> sum = splat(c[Count - 1]);
+  for (std::size_t i = Count - 1; i-- > 0;) sum = fma(sum, x, splat(c[i]));
+  return sum;
+}
+
+template <class T>
+Vec<T> clamp(const Vec<T>& x, T bound) {
+  return max(splat(-bound), min(splat(bound), x));
+}
+}  // namespace detail
+
 template <class T>
 Vec<T> erf(const Vec<T>& x) {
-  // From 6 on erf is 1 in both types; xsimd squares larger arguments to infinity and returns NaN.
-  return xsimd::erf(max(splat(T(-6)), min(splat(T(6)), x)));
+  if constexpr (std::is_same_v<T, float>) {
+    // erf(x) / x as a quotient of polynomials in x², fitted up to 3.92, from where on erf is 1 in f32: within 7 units
+    // in the last place. xsimd takes twice as long, as it computes what small x need and what large ones do.
+    constexpr T above[] = {1.12837911f, 0.190407127f, 0.0527488217f, 0.00376565056f, 0.000284883718f, 2.05008541e-6f};
+    constexpr T below[] = {1, 0.502076566f, 0.114109404f, 0.0149692828f, 0.00116254424f, 3.80917299e-5f};
+    const Vec<T> near_0 = detail::clamp(x, 3.92f), square = near_0 * near_0;
+    const Vec<T> quotient = divide(detail::polynomial(above, square), detail::polynomial(below, square));
+    return detail::clamp(Vec<T>(near_0 * quotient), 1.0f);
+  } else {
+    return xsimd::erf(detail::clamp(x, 6.0));  // it would square larger arguments to infinity and return NaN
+  }
 }
 
 /// Lane by lane: exp(y log x) would lose up to 7 bits, and negative bases.
