@@ -333,29 +333,32 @@ void store_interleaved(T* to, const Vec<T>& a, const Vec<T>& b) {
 // ---- reductions of one vector, always in the same order ----
 
 namespace detail {
-/// Folds the upper half onto the lower one until one value is left; compilers turn this into shuffles.
-template <class T, class Combine>
-T fold(const Vec<T>& x, Combine combine) {
-  alignas(vector_alignment) T buffer[lanes<T>];
-  x.store_aligned(buffer);
-#pragma GCC unroll 4
-  for (int64_t half = lanes<T> / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < half; ++i) buffer[i] = combine(buffer[i], buffer[i + half]);
+/// Folds the upper half onto the lower one until one value is left.
+template <int64_t Half, class T, class Combine>
+T fold(const Vec<T>& x, const Combine& combine) {
+  using Register = typename Vec<T>::register_type;
+  const Register lower = x;
+  if constexpr (Half == 0) {
+    return lower[0];
+  } else {
+    return [&]<int64_t... Lane>(std::integer_sequence<int64_t, Lane...>) {
+      const Register upper = __builtin_shufflevector(lower, lower, (Lane + Half) % lanes<T>...);
+      return fold<Half / 2, T>(Vec<T>(combine(x, Vec<T>(upper))), combine);
+    }
+    (std::make_integer_sequence<int64_t, lanes<T>>());
   }
-  return buffer[0];
 }
 }  // namespace detail
 
 template <class T>
 T reduce_add(const Vec<T>& x) {
-  return detail::fold(x, [](T a, T b) { return a + b; });
+  return detail::fold<lanes<T> / 2, T>(x, [](const Vec<T>& a, const Vec<T>& b) { return a + b; });
 }
 
 /// The largest lane; NaN in some lane gives no promise.
 template <class T>
 T reduce_max(const Vec<T>& x) {
-  return detail::fold(x, [](T a, T b) { return a > b ? a : b; });
+  return detail::fold<lanes<T> / 2, T>(x, [](const Vec<T>& a, const Vec<T>& b) { return max(a, b); });
 }
 
 // ---- functions ----
