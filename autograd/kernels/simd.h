@@ -363,6 +363,34 @@ T reduce_max(const Vec<T>& x) {
 
 // ---- functions ----
 
+namespace detail {
+/// c[0] + c[1] x + c[2] x² + ...
+template <class T, std::size_t Count>
+Vec<T> polynomial(const T (&c)[Count], const Vec<T>& x) {
+  Vec<T> sum = splat(c[Count - 1]);
+  for (std::size_t i = Count - 1; i-- > 0;) sum = fma(sum, x, splat(c[i]));
+  return sum;
+}
+
+template <class T>
+Vec<T> clamp(const Vec<T>& x, T bound) {
+  return max(splat(-bound), min(splat(bound), x));
+}
+}  // namespace detail
+
+#if XSIMD_WITH_AVX512F
+/// e^x = 2^n e^r with n = x / ln 2, rounded, and a polynomial for e^r, as in xsimd. The machine's own way to multiply
+/// by 2^n knows when to overflow; without it, what is too large or too small must be found by comparing.
+inline Vec<float> exp(const Vec<float>& x) {
+  constexpr float c[] = {0.5f, 0.166666657f, 0.0416657962f, 0.00833345205f, 0.00139819994f, 0.000198756912f};
+  const Vec<float> near_0 = max(splat(-105.0f), min(splat(90.0f), x));  // beyond, it is 0 or infinity; NaN stays
+  const Vec<float> n = _mm512_roundscale_ps(near_0 * splat(std::numbers::log2e_v<float>), _MM_FROUND_TO_NEAREST_INT);
+  // ln 2 in two parts: n times the first one is exact.
+  const Vec<float> r = fma(n, splat(2.12194440e-4f), fma(n, splat(-0.693359375f), near_0));
+  return _mm512_scalef_ps(fma(detail::polynomial(c, r), r * r, r + splat(1.0f)), n);
+}
+#endif
+
 template <class T>
 Vec<T> exp(const Vec<T>& x) {
   // xsimd calls everything above this infinite, although e^x overflows only 0.35 (f32) or 0.7 (f64) later.
@@ -392,21 +420,6 @@ template <class T>
 Vec<T> tanh(const Vec<T>& x) {
   return xsimd::tanh(x);
 }
-
-namespace detail {
-/// c[0] + c[1] x + c[2] x² + ...
-template <class T, std::size_t Count>
-Vec<T> polynomial(const T (&c)[Count], const Vec<T>& x) {
-  Vec<T> sum = splat(c[Count - 1]);
-  for (std::size_t i = Count - 1; i-- > 0;) sum = fma(sum, x, splat(c[i]));
-  return sum;
-}
-
-template <class T>
-Vec<T> clamp(const Vec<T>& x, T bound) {
-  return max(splat(-bound), min(splat(bound), x));
-}
-}  // namespace detail
 
 template <class T>
 Vec<T> erf(const Vec<T>& x) {
