@@ -1,15 +1,26 @@
 """Programs that time steps of a workload, and how two of them are compared."""
 
 import math
+import os
 import statistics
 import subprocess
 import tempfile
 import typing
 
-from peers import last_line, pin
+from peers import BENCH, last_line, pin
+
+ROOT = BENCH.parents[1]
 
 ROUND = 500  # milliseconds that a side works before it is the other's turn
 HOPELESS = 1.2  # what is this much slower than the best peer after three pairs is not timed further
+
+
+def build(*programs):
+    """Builds benchmarks and says where they are."""
+    run = lambda *command: subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    run("cmake", "--preset", "bench", "--log-level=WARNING", "-DREEL_TESTS=OFF")
+    run("cmake", "--build", "--preset", "bench", "-j", str(os.cpu_count()), "--target", *programs)
+    return ROOT / "build/bench/bin"
 
 
 class DoesNotRun(Exception):
