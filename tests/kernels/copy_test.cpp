@@ -12,7 +12,9 @@ TEMPLATE_TEST_CASE("copy agrees with its twin for any two layouts", "[copy]", fl
       const int64_t room = 7 * rows * (n + 1) + 1;
       const std::vector<int64_t> sizes{rows, n};
       const std::vector<std::vector<int64_t>> layouts = {{n, 1}, {1, rows}, {7 * n, 7}, {n + 1, 1}};
-      for (const auto& from_strides : layouts) {
+      std::vector<std::vector<int64_t>> from_layouts = layouts;
+      from_layouts.push_back({1, 0});  // the same number all along a row
+      for (const auto& from_strides : from_layouts) {
         for (const auto& to_strides : layouts) {
           const std::vector<T> from = numbers<T>(room);
           std::vector<T> to(from.size(), T(100)), want = to;
