@@ -86,7 +86,8 @@ template <class From, class To>
 void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_strides) {
   if constexpr (std::is_same_v<From, To>) {
     const int from_axis = detail::dense_axis(sizes, from_strides), to_axis = detail::dense_axis(sizes, to_strides);
-    if (from_axis >= 0 && to_axis >= 0 && from_axis != to_axis) {
+    const bool both = from_axis >= 0 && to_axis >= 0 && from_axis != to_axis;
+    if (both && from_strides[static_cast<std::size_t>(to_axis)] != 0) {  // 0: rows of one number each
       return detail::copy_transposed(sizes, from_axis, to_axis, from, from_strides, to, to_strides);
     }
   }
