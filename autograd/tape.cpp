@@ -69,6 +69,11 @@ bool Tape::needs_any(Inputs inputs) const {
   return false;
 }
 
+Tensor keep_for(const Tensor& input, const Tensor& x) {
+  const Tape* tape = Tape::recording();
+  return tape && tape->needs_any({input}) ? x : Tensor();
+}
+
 void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
   if (used_up_) {
     fail(operation, ": recorded on a tape that has run backward already; make a new Tape for the next step");

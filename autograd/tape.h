@@ -73,6 +73,7 @@ class Tape {
   friend class Grads;
   template <class F>
   friend Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward);
+  friend Tensor keep_for(const Tensor& input, const Tensor& x);
 
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
   struct Source {
@@ -142,12 +143,16 @@ class Grads {
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
 /// and returns `result`. `backward(dy, grads)` is written with the public operations; it captures what it needs by
-/// name, and the result rather than an input where that is enough. `operation` must be a literal.
+/// name, and the result rather than an input where that is enough; with keep_for(), what only some of the gradients
+/// need. `operation` must be a literal.
 template <class F>
 Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward) {
   Tape* tape = Tape::recording();
   if (tape && tape->needs_any(inputs)) tape->append(operation, inputs, result, std::forward<F>(backward));
   return result;
 }
+
+/// x, if the gradient of this input of an operation is to be computed; otherwise nothing, so that x may be freed.
+Tensor keep_for(const Tensor& input, const Tensor& x);
 
 }  // namespace reel

@@ -33,7 +33,7 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 /// c = a b            da = dc b        db = dc a
 Tensor mul(const Tensor& a, const Tensor& b) {
   Tensor c = map("mul", std::multiplies{}, a, b);
-  return record("mul", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+  return record("mul", {a, b}, c, [a = keep_for(b, a), b = keep_for(a, b)](const Tensor& dc, Grads& grads) {
     if (grads.needs(0)) grads.add(0, dc * b);
     if (grads.needs(1)) grads.add(1, dc * a);
   });
@@ -43,7 +43,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 Tensor div(const Tensor& a, const Tensor& b) {
   Tensor c = map(
       "div", [](auto u, auto v) { return divide(u, v); }, a, b);
-  return record("div", {a, b}, c, [b, c](const Tensor& dc, Grads& grads) {
+  return record("div", {a, b}, c, [b, c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
     if (grads.needs(0)) grads.add(0, dc / b);
     if (grads.needs(1)) grads.add(1, -(dc * c / b));
   });
@@ -78,8 +78,8 @@ Tensor pow(const Tensor& x, double exponent) {
 Tensor pow(const Tensor& a, const Tensor& b) {
   Tensor c = map(
       "pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
-  return record("pow", {a, b}, c, [a, b, c](const Tensor& dc, Grads& grads) {
-    const Tensor zero = scalar(0, c.dtype());
+  return record("pow", {a, b}, c, [a, b = keep_for(a, b), c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
+    const Tensor zero = scalar(0, dc.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
     if (grads.needs(1)) grads.add(1, dc * where(equal(a, zero), zero, c * log(a)));
   });

@@ -43,7 +43,7 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
     const Strides of_b = broadcast_strides(leading(b.shape(), 2), leading(b.strides(), 2), batch);
     kernels::batched_matmul(batch, M, N, K, matrix<T>(a), of_a, matrix<T>(b), of_b, c.data<T>());
   });
-  return record("matmul", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+  return record("matmul", {a, b}, c, [a = keep_for(b, a), b = keep_for(a, b)](const Tensor& dc, Grads& grads) {
     if (grads.needs(0)) grads.add(0, matmul(dc, b.transpose(-1, -2)));
     if (grads.needs(1)) grads.add(1, matmul(a.transpose(-1, -2), dc));
   });

@@ -381,6 +381,25 @@ TEST_CASE("a tape that is thrown away gives back what it holds") {
   CHECK(memory_stats().current == before);
 }
 
+TEST_CASE("an operand lives on only for a gradient that is wanted") {
+  constexpr std::size_t bytes = 80'000;
+  const Tensor x = leaf({100, 100}, Values(10'000, 0.5)), constant = f64({100, 100}, Values(10'000, 0.5));
+  using Operation = Tensor (*)(const Tensor&, const Tensor&);
+  // Of a chain of ten, all of whose results are of x's size.
+  const auto held = [&](Operation operation, const Tensor& other) {
+    const std::size_t before = memory_stats().current;
+    Tape tape;
+    Tensor y = x;
+    for (int i = 0; i < 10; ++i) y = operation(y, other);
+    return memory_stats().current - before;
+  };
+  const Tensor wanted = f64({100, 100}, Values(10'000, 0.5)).requires_grad();
+  for (Operation operation : {Operation(mul), Operation(div), Operation(matmul)}) {
+    CHECK(held(operation, constant) < 2 * bytes);
+    CHECK(held(operation, wanted) > 9 * bytes);
+  }
+}
+
 TEST_CASE("backward frees on its way") {
   constexpr std::int64_t bytes = 80'000;
   const Tensor x = leaf({10'000}, Values(10'000, 0.5));
