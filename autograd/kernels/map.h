@@ -2,9 +2,10 @@
 // Elementwise loops: out = op(a, b, ...) for any shape, strides and operand types.
 //
 // The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. A row is worked off in blocks; an
-// operand that does not lie densely in it (a broadcast one, a transposed one, one of integers) is first gathered into
-// a buffer that stays in the first cache, so that there is one inner loop whatever the strides. The last vector of a
-// row is a partial one through the same operation: a value does not depend on where in the row it stands.
+// operand that does not lie densely in it (a transposed one, one of integers) is first gathered into a buffer that
+// stays in the first cache, and one that is the same all along is read as one vector again and again: so there is one
+// inner loop whatever the strides. The last vector of a row is a partial one through the same operation: a value does
+// not depend on where in the row it stands.
 
 #include <algorithm>
 #include <type_traits>
@@ -27,25 +28,35 @@ namespace detail {
 
 constexpr int64_t block_length = 1024;  // elements: a few buffers of it fit the first cache
 
-/// `n` elements as a dense array of T: the operand itself where it is one, else gathered into `buffer`.
+/// An operand as the inner loop reads it: vectors `step` elements apart.
+template <class T>
+struct Vectors {
+  const T* next;
+  int64_t step = lanes<T>;
+};
+
+/// `n` elements as vectors: those of the operand itself where it is dense, else of `buffer`.
 template <class T, class In>
-const T* dense(const In* in, int64_t stride, int64_t n, T* buffer) {
+Vectors<T> vectors_of(const In* in, int64_t stride, int64_t n, T* buffer) {
   if constexpr (std::is_same_v<T, In>) {
-    if (stride == 1) return in;
+    if (stride == 1) return {in};
   }
   if (stride == 0) {
-    std::fill_n(buffer, n, static_cast<T>(*in));
-  } else {
-    for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<T>(in[i * stride]);
+    store(buffer, splat(static_cast<T>(*in)));
+    return {buffer, 0};
   }
-  return buffer;
+  for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<T>(in[i * stride]);
+  return {buffer};
 }
 
 template <class T, class Op, class... In>
-void map_dense(T* out, int64_t n, const Op& op, const In*... in) {
+void map_vectors(T* out, int64_t n, const Op& op, In... in) {
   int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) store(out + i, Vec<T>(op(load(in + i)...)));
-  if (i < n) store_n(out + i, Vec<T>(op(load_n(in + i, n - i)...)), n - i);
+  for (; i + lanes<T> <= n; i += lanes<T>) {
+    store(out + i, Vec<T>(op(load(in.next)...)));
+    ((in.next += in.step), ...);
+  }
+  if (i < n) store_n(out + i, Vec<T>(op(load_n(in.next, n - i)...)), n - i);
 }
 
 }  // namespace detail
@@ -68,9 +79,9 @@ void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in
       const int64_t start = unit % blocks_per_row * detail::block_length;
       const int64_t count = std::min(n - start, detail::block_length);
       [&]<std::size_t... k>(std::index_sequence<k...>) {
-        detail::map_dense<T>(out + offset[0] + start, count, op,
-                             detail::dense<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
-                                              nest.row_stride(k + 1), count, buffers[k])...);
+        detail::map_vectors<T>(out + offset[0] + start, count, op,
+                               detail::vectors_of<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
+                                                     nest.row_stride(k + 1), count, buffers[k])...);
       }
       (std::index_sequence_for<In...>{});
     }

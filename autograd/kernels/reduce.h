@@ -6,6 +6,7 @@
 // the rounding error grows much more slowly than the number of terms.
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -28,22 +29,46 @@ T sum_row(const T* x, int64_t n) {
   return total;
 }
 
-/// The sums of up to one vector of adjacent columns of a matrix with `count` rows, `row` elements apart. Many rows are
-/// halved until they are few, so that the rounding error grows with the logarithm of their number.
-template <class T>
-Vec<T> sum_columns(const T* x, int64_t count, int64_t row, int64_t columns) {
+/// The sums of `Vectors` vectors of adjacent columns, the last of which has `rest` elements, of a matrix with `count`
+/// rows, `row` elements apart. Many rows are halved until they are few, so that the rounding error grows with the
+/// logarithm of their number.
+template <int Vectors, class T>
+std::array<Vec<T>, Vectors> sum_columns(const T* x, int64_t count, int64_t row, int64_t rest) {
   constexpr int64_t few = 32;
+  constexpr int last = Vectors - 1;
+  std::array<Vec<T>, Vectors> totals;
   if (count > few) {
     const int64_t half = count / 2;
-    return sum_columns(x, half, row, columns) + sum_columns(x + half * row, count - half, row, columns);
-  }
-  Vec<T> total(T(0));
-  if (columns == lanes<T>) {
-    for (int64_t c = 0; c < count; ++c) total += load(x + c * row);
+    totals = sum_columns<Vectors>(x, half, row, rest);
+    const auto others = sum_columns<Vectors>(x + half * row, count - half, row, rest);
+    for (std::size_t v = 0; v < Vectors; ++v) totals[v] += others[v];
   } else {
-    for (int64_t c = 0; c < count; ++c) total += load_n(x + c * row, columns);
+    totals.fill(splat(T(0)));
+    for (int64_t c = 0; c < count; ++c, x += row) {
+      for (std::size_t v = 0; v < last; ++v) totals[v] += load(x + static_cast<int64_t>(v) * lanes<T>);
+      totals[last] += load_part(x + last * lanes<T>, rest);
+    }
   }
-  return total;
+  return totals;
+}
+
+/// So many vectors of each row are read together, from neighbouring lines of memory.
+constexpr int strip_vectors = 4;
+
+/// The sums of up to strip_vectors vectors of columns.
+template <class T>
+void sum_strip(const T* x, int64_t count, int64_t row, int64_t columns, T* out) {
+  if (columns == strip_vectors * lanes<T>) {
+    const auto sums = sum_columns<strip_vectors>(x, count, row, lanes<T>);
+    for (const Vec<T>& sum : sums) {
+      store(out, sum);
+      out += lanes<T>;
+    }
+  } else {
+    for_each_vector<T>(columns, [&](int64_t i, int64_t rest) {
+      store_part(out + i, sum_columns<1>(x + i, count, row, rest)[0], rest);
+    });
+  }
 }
 
 /// Where the largest of n adjacent numbers lies: its value is found first, then its place.
@@ -105,13 +130,12 @@ void sum(int64_t outer, int64_t count, int64_t inner, const T* x, T* out) {
       for (int64_t o = begin; o < end; ++o) out[o] = detail::sum_row(x + o * count, count);
     });
   } else {
-    const int64_t strips = divide_up(inner, lanes<T>);  // of one vector's width
-    const int64_t strips_per_chunk = grain_for(count * lanes<T>);
+    constexpr int64_t width = detail::strip_vectors * lanes<T>;
+    const int64_t strips = divide_up(inner, width), strips_per_chunk = grain_for(count * width);
     parallel_for(outer * strips, strips_per_chunk, [&](int64_t begin, int64_t end) {
       for (int64_t unit = begin; unit < end; ++unit) {
-        const int64_t o = unit / strips, i = unit % strips * lanes<T>;
-        const int64_t columns = std::min(lanes<T>, inner - i);
-        store_n(out + o * inner + i, detail::sum_columns(x + o * count * inner + i, count, inner, columns), columns);
+        const int64_t o = unit / strips, i = unit % strips * width;
+        detail::sum_strip(x + o * count * inner + i, count, inner, std::min(width, inner - i), out + o * inner + i);
       }
     });
   }

@@ -47,6 +47,8 @@ TEMPLATE_TEST_CASE("sum agrees with its twin", "[reduce]", float, double) {
   check_sum<TestType>(1, 100'000, 1);  // several pieces
   check_sum<TestType>(2, 70'000, 1);
   check_sum<TestType>(1, 3000, 50);
+  const int64_t strip = detail::strip_vectors * lanes<TestType>;
+  for (const int64_t inner : {strip, 2 * strip + 3, 2 * strip + lanes<TestType>}) check_sum<TestType>(2, 77, inner);
 }
 
 TEMPLATE_TEST_CASE("argmax agrees with its twin: the first of the largest, NaN above all", "[reduce]", float, double) {
