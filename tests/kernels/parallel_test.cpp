@@ -1,6 +1,7 @@
 #include "autograd/kernels/parallel.h"
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -155,6 +156,29 @@ TEST_CASE("an exception ends the loop and reaches the caller", "[parallel]") {
     CHECK_THROWS_AS(parallel_for(100, 1, [](int64_t, int64_t) { throw std::runtime_error("each"); }),
                     std::runtime_error);
     CHECK(chunks_of(4, 2) == Chunks{{0, 2}, {2, 4}});  // and the next loop is as good as any
+  }
+}
+
+TEST_CASE("after an exception no other chunk need begin", "[parallel]") {
+  for (int count : {1, 4}) {
+    WithThreads with(count);
+    std::atomic<bool> failed = false, joined = threads() == 1;
+    std::atomic<int64_t> others = 0;
+    auto loop = [&] {
+      parallel_for(10'000, 1, [&](int64_t begin, int64_t) {
+        if (begin == 0) {
+          while (!joined) std::this_thread::yield();
+          failed = true;
+          throw std::runtime_error("the first");
+        }
+        joined = true;
+        while (!failed) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        ++others;
+      });
+    };
+    CHECK_THROWS_AS(loop(), std::runtime_error);
+    CHECK(others < 9'999);
   }
 }
 
