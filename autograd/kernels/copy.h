@@ -37,14 +37,6 @@ void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_
   }
 }
 
-/// The axis along which elements lie next to each other; -1 if there is none.
-inline int dense_axis(Sizes sizes, Sizes strides) {
-  for (std::size_t axis = sizes.size(); axis-- > 0;) {
-    if (strides[axis] == 1 && sizes[axis] > 1) return static_cast<int>(axis);
-  }
-  return -1;
-}
-
 template <class From, class To>
 void copy_row(int64_t n, const From* from, int64_t from_step, To* to, int64_t to_step) {
   if (std::is_same_v<From, To> && from_step == 1 && to_step == 1) {
@@ -85,7 +77,7 @@ void copy_transposed(Sizes sizes, int from_axis, int to_axis, const T* from, Siz
 template <class From, class To>
 void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_strides) {
   if constexpr (std::is_same_v<From, To>) {
-    const int from_axis = detail::dense_axis(sizes, from_strides), to_axis = detail::dense_axis(sizes, to_strides);
+    const int from_axis = dense_axis(sizes, from_strides), to_axis = dense_axis(sizes, to_strides);
     const bool both = from_axis >= 0 && to_axis >= 0 && from_axis != to_axis;
     if (both && from_strides[static_cast<std::size_t>(to_axis)] != 0) {  // 0: rows of one number each
       return detail::copy_transposed(sizes, from_axis, to_axis, from, from_strides, to, to_strides);
@@ -93,18 +85,8 @@ void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_st
   }
   constexpr int64_t copies_per_chunk = 2 * elements_per_chunk;
   const Nest<2> nest(sizes, {from_strides, to_strides});
-  const int64_t n = nest.row_length(), from_step = nest.row_stride(0), to_step = nest.row_stride(1);
-  if (n == 0) return;
-
-  // Long rows are cut, short ones bundled, so that every thread finds work.
-  const int64_t piece = std::min(n, copies_per_chunk), pieces = divide_up(n, piece);
-  parallel_for(nest.rows() * pieces, copies_per_chunk / piece, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const auto [source, target] = nest.offsets(unit / pieces);
-      const int64_t start = unit % pieces * piece;
-      detail::copy_row(std::min(piece, n - start), from + source + start * from_step, from_step,
-                       to + target + start * to_step, to_step);
-    }
+  for_each_piece(nest, copies_per_chunk, copies_per_chunk, [&](const auto& offsets, int64_t count) {
+    detail::copy_row(count, from + offsets[0], nest.row_stride(0), to + offsets[1], nest.row_stride(1));
   });
 }
 

@@ -45,6 +45,7 @@ Vectors<T> vectors_of(const In* in, int64_t stride, int64_t n, T* buffer) {
     store(buffer, splat(static_cast<T>(*in)));
     return {buffer, 0};
   }
+#pragma GCC unroll 8
   for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<T>(in[i * stride]);
   return {buffer};
 }
@@ -65,26 +66,15 @@ void map_vectors(T* out, int64_t n, const Op& op, In... in) {
 /// `out` may be one of the operands if that one is contiguous too.
 template <class T, class Op, class... In>
 void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in) {
-  constexpr std::size_t operands = 1 + sizeof...(In);
-  const Nest<operands> nest(sizes, {out_strides, in.strides...});
-  const int64_t n = nest.row_length();
-  const int64_t blocks_per_row = divide_up(n, detail::block_length);
-  const int64_t block = std::min(n, detail::block_length);
-  if (n == 0) return;
-
-  parallel_for(nest.rows() * blocks_per_row, grain_for(block), [&](int64_t begin, int64_t end) {
+  const Nest<1 + sizeof...(In)> nest(sizes, {out_strides, in.strides...});
+  for_each_piece(nest, detail::block_length, elements_per_chunk, [&](const auto& offsets, int64_t count) {
     T buffers[sizeof...(In)][detail::block_length];
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const auto offset = nest.offsets(unit / blocks_per_row);
-      const int64_t start = unit % blocks_per_row * detail::block_length;
-      const int64_t count = std::min(n - start, detail::block_length);
-      [&]<std::size_t... k>(std::index_sequence<k...>) {
-        detail::map_vectors<T>(out + offset[0] + start, count, op,
-                               detail::vectors_of<T>(in.data + offset[k + 1] + start * nest.row_stride(k + 1),
-                                                     nest.row_stride(k + 1), count, buffers[k])...);
-      }
-      (std::index_sequence_for<In...>{});
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      detail::map_vectors<T>(
+          out + offsets[0], count, op,
+          detail::vectors_of<T>(in.data + offsets[k + 1], nest.row_stride(k + 1), count, buffers[k])...);
     }
+    (std::index_sequence_for<In...>{});
   });
 }
 

@@ -5,9 +5,12 @@
 // steps evenly from one to the next, and axes of size 1 disappear. What is left is walked row by row; the kernels
 // only ever write the loop over a row.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
+
+#include "autograd/kernels/parallel.h"
 
 namespace reel::kernels {
 
@@ -21,9 +24,19 @@ inline int64_t product(Sizes sizes) {
   return count;
 }
 
+/// The axis along which elements lie next to each other; -1 if there is none.
+inline int dense_axis(Sizes sizes, Sizes strides) {
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    if (strides[axis] == 1 && sizes[axis] > 1) return static_cast<int>(axis);
+  }
+  return -1;
+}
+
 /// The folded loops over N operands; strides[n] are those of operand n, in elements.
 template <std::size_t N>
 class Nest {
+  static constexpr std::size_t max_axes = 8;
+
  public:
   Nest(Sizes sizes, const std::array<Sizes, N>& strides) {
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
@@ -55,21 +68,67 @@ class Nest {
   }
 
   /// Where row `row` starts in each operand.
-  std::array<int64_t, N> offsets(int64_t row) const {
-    std::array<int64_t, N> result{};
-    for (std::size_t axis = rank_ - 1; axis-- > 0;) {
-      int64_t index = row % sizes_[axis];
-      row /= sizes_[axis];
-      for (std::size_t n = 0; n < N; ++n) result[n] += index * strides_[n][axis];
+  std::array<int64_t, N> offsets(int64_t row) const { return Row(*this, row).offsets; }
+
+  /// A row, from which one can go on to the next: that takes no divisions.
+  struct Row {
+    std::array<int64_t, N> offsets{};  // where it starts in each operand
+
+    Row(const Nest& nest, int64_t row) : nest_(nest) {
+      for (std::size_t axis = nest.rank_ - 1; axis-- > 0;) {
+        index_[axis] = row % nest.sizes_[axis];
+        row /= nest.sizes_[axis];
+        move(axis, index_[axis]);
+      }
     }
-    return result;
-  }
+
+    /// The last one is followed by the first.
+    void next() {
+      for (std::size_t axis = nest_.rank_ - 1; axis-- > 0;) {
+        move(axis, 1);
+        if (++index_[axis] < nest_.sizes_[axis]) return;
+        move(axis, -index_[axis]);
+        index_[axis] = 0;
+      }
+    }
+
+   private:
+    void move(std::size_t axis, int64_t steps) {
+      for (std::size_t n = 0; n < N; ++n) offsets[n] += steps * nest_.strides_[n][axis];
+    }
+
+    const Nest& nest_;
+    std::array<int64_t, max_axes> index_{};
+  };
 
  private:
-  static constexpr std::size_t max_axes = 8;
   std::size_t rank_ = 0;
   std::array<int64_t, max_axes> sizes_{};
   std::array<std::array<int64_t, max_axes>, N> strides_{};
 };
+
+/// body(offsets, count) for every row, or where that has more than `longest` elements, every piece of it: where it
+/// starts in each operand, and its elements. A thread takes so many pieces at a time as have about `elements` of them.
+template <std::size_t N, class Body>
+void for_each_piece(const Nest<N>& nest, int64_t longest, int64_t elements, const Body& body) {
+  const int64_t n = nest.row_length(), piece = std::min(n, longest);
+  if (n == 0) return;
+  const int64_t pieces = divide_up(n, piece);
+  parallel_for(nest.rows() * pieces, grain_for(piece, elements), [&](int64_t begin, int64_t end) {
+    typename Nest<N>::Row row(nest, begin / pieces);
+    int64_t start = begin % pieces * piece;
+    for (int64_t unit = begin; unit < end; ++unit) {
+      std::array<int64_t, N> offsets = row.offsets;
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += start * nest.row_stride(k);
+      const int64_t count = std::min(piece, n - start);
+      body(offsets, count);
+      start += count;
+      if (start == n) {
+        start = 0;
+        row.next();
+      }
+    }
+  });
+}
 
 }  // namespace reel::kernels

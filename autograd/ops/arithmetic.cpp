@@ -106,9 +106,8 @@ void add_in_place(Tensor& x, const Tensor& y) {
   check_same_dtype("add_in_place", x, y);
   if (x.shares_storage(y) && !x.same(y)) return add_in_place(x, clone(y));  // what is written may be read again
   with_type(x.dtype(), [&]<class T>(T) {
-    const Strides strides = broadcast_strides(y.shape(), y.strides(), x.shape());
     kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{}, kernels::Operand<T>{x.data<T>(), x.strides()},
-                 kernels::Operand<T>{y.data<T>(), strides});
+                 Repeated(y, x.shape()).as<T>());
   });
 }
 

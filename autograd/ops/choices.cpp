@@ -52,13 +52,11 @@ Tensor where(const Ids& condition, const Tensor& a, const Tensor& b) {
   check_same_dtype("where", a, b);
   Tensor c(broadcast("where", condition.shape(), broadcast("where", a.shape(), b.shape())), a.dtype());
   with_type(c.dtype(), [&]<class T>(T) {
-    const Strides of_a = broadcast_strides(a.shape(), a.strides(), c.shape());
-    const Strides of_b = broadcast_strides(b.shape(), b.strides(), c.shape());
     const Strides of_condition = broadcast_strides(condition.shape(), contiguous_strides(condition.shape()), c.shape());
     auto choose = [](auto test, auto u, auto v) { return select(test != splat(T(0)), u, v); };
     kernels::map(c.shape(), c.data<T>(), c.strides(), choose,
-                 kernels::Operand<std::int32_t>{condition.data(), of_condition}, kernels::Operand<T>{a.data<T>(), of_a},
-                 kernels::Operand<T>{b.data<T>(), of_b});
+                 kernels::Operand<std::int32_t>{condition.data(), of_condition}, Repeated(a, c.shape()).as<T>(),
+                 Repeated(b, c.shape()).as<T>());
   });
   return record("where", {a, b}, c, [condition](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, dc.dtype());

@@ -17,6 +17,30 @@ inline void check_same_dtype(const char* operation, const Tensor& a, const Tenso
   }
 }
 
+/// An operand of an elementwise loop, repeated to the loop's shape. One that lies transposed is copied: copy() writes
+/// and reads whole lines of memory, where the loop would read a line for every number.
+class Repeated {
+ public:
+  Repeated(const Tensor& x, const Shape& shape)
+      : x_(is_transposed(x) ? clone(x) : x), strides_(broadcast_strides(x_.shape(), x_.strides(), shape)) {}
+
+  /// As long as this lives.
+  template <class T>
+  kernels::Operand<T> as() const {
+    return {x_.data<T>(), strides_};
+  }
+
+ private:
+  static bool is_transposed(const Tensor& x) {
+    int last = x.rank() - 1;
+    while (last >= 0 && x.size(last) == 1) --last;
+    return last >= 0 && x.stride(last) > 1 && kernels::dense_axis(x.shape(), x.strides()) >= 0;
+  }
+
+  Tensor x_;
+  Strides strides_;
+};
+
 /// op(x, ...) of every element, into a new tensor; `op` is written on vectors.
 template <class Op, class... Others>
 Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x, const Others&... others) {
@@ -24,13 +48,8 @@ Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x
   ((check_same_dtype(operation, x, others), shape = broadcast(operation, shape, others.shape())), ...);
   Tensor result(shape, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
-    // The strides must outlive the operands, which only refer to them.
-    auto run = [&](auto... operands) {
-      kernels::map(shape, result.data<T>(), result.strides(), op,
-                   kernels::Operand<T>{operands.first->template data<T>(), operands.second}...);
-    };
-    auto operand = [&](const Tensor& in) { return std::pair(&in, broadcast_strides(in.shape(), in.strides(), shape)); };
-    run(operand(x), operand(others)...);
+    kernels::map(shape, result.data<T>(), result.strides(), op, Repeated(x, shape).as<T>(),
+                 Repeated(others, shape).template as<T>()...);
   });
   return result;
 }

@@ -42,6 +42,27 @@ TEST_CASE("arithmetic broadcasts to both sides and reads any strides") {
   CHECK((scalar(2, DType::f64) * scalar(3, DType::f64)).shape() == Shape{});
 }
 
+TEST_CASE("an operand's layout changes no bit of the result") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Shape& shape : {Shape{1, 40, 3}, Shape{5, 1, 40}, Shape{40, 33, 1}, Shape{3, 17, 35}}) {
+      const Tensor other = away_from_zero({shape[0], shape[1], shape[2]}, 2, dtype);
+      for (const std::vector<int>& order : {std::vector{0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}}) {
+        Shape permuted = shape;
+        for (int axis = 0; axis < 3; ++axis) permuted[order[static_cast<std::size_t>(axis)]] = shape[axis];
+        const Tensor view = away_from_zero(permuted, 1, dtype).permute(order), dense = clone(view);
+        REQUIRE(view.shape() == shape);
+        CHECK(same_bits(view * other, dense * other));
+        CHECK(same_bits(other - view.slice(1, 0, 1), other - dense.slice(1, 0, 1)));
+        CHECK(same_bits(view + view.select(0, 0), dense + dense.select(0, 0)));
+        Tensor sum = clone(other), same_sum = clone(other);
+        add_in_place(sum, view);
+        add_in_place(same_sum, dense);
+        CHECK(same_bits(sum, same_sum));
+      }
+    }
+  }
+}
+
 TEST_CASE("numbers take the tensor's type") {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor x = tensor({2}, {1, 4}, dtype);

@@ -1,5 +1,7 @@
 #include "autograd/kernels/nest.h"
 
+#include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "tests/catch.h"
@@ -25,8 +27,10 @@ Offsets plain_walk(const std::vector<int64_t>& sizes, const std::vector<int64_t>
 
 Offsets nest_walk(const Nest<2>& nest) {
   Offsets result;
-  for (int64_t row = 0; row < nest.rows(); ++row) {
+  Nest<2>::Row from_the_first(nest, 0);
+  for (int64_t row = 0; row < nest.rows(); ++row, from_the_first.next()) {
     const auto start = nest.offsets(row);
+    CHECK(from_the_first.offsets == start);
     for (int64_t i = 0; i < nest.row_length(); ++i) {
       result.push_back({start[0] + i * nest.row_stride(0), start[1] + i * nest.row_stride(1)});
     }
@@ -56,6 +60,26 @@ TEST_CASE("a nest visits every element in row-major order") {
       {{{2, 1, 2, 1, 2, 1, 2, 2}, {16, 1, 8, 1, 4, 1, 2, 1}, {1, 1, 2, 1, 4, 1, 8, 16}}}};
   for (const auto& [sizes, a, b] : cases) {
     CHECK(nest_walk(Nest<2>(sizes, {Sizes(a), Sizes(b)})) == plain_walk(sizes, a, b));
+  }
+}
+
+TEST_CASE("every piece of every row is visited once, whatever the threads take at a time") {
+  const std::vector<int64_t> sizes{3, 4, 10}, a{100, 20, 1}, b{10, 30, 1};
+  const Nest<2> nest(sizes, {Sizes(a), Sizes(b)});
+  for (const int64_t longest : {1, 3, 10, 1000}) {
+    for (const int64_t elements : {1, 25, 1'000'000}) {
+      std::vector<std::array<int64_t, 2>> seen;
+      std::mutex mutex;
+      for_each_piece(nest, longest, elements, [&](const std::array<int64_t, 2>& offsets, int64_t count) {
+        std::lock_guard lock(mutex);
+        CHECK((count == longest || count == 10 % longest || count == 10));
+        for (int64_t i = 0; i < count; ++i) seen.push_back({offsets[0] + i, offsets[1] + i});
+      });
+      Offsets want = plain_walk(sizes, a, b);
+      std::sort(seen.begin(), seen.end());
+      std::sort(want.begin(), want.end());
+      CHECK(seen == want);
+    }
   }
 }
 
