@@ -44,8 +44,10 @@ void copy_row(int64_t n, const From* from, int64_t from_step, To* to, int64_t to
   } else if (from_step == 0 && to_step == 1) {
     std::fill_n(to, n, static_cast<To>(*from));
   } else if (to_step == 1) {
+#pragma GCC unroll 8
     for (int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i * from_step]);
   } else {
+#pragma GCC unroll 8
     for (int64_t i = 0; i < n; ++i) to[i * to_step] = static_cast<To>(from[i * from_step]);
   }
 }

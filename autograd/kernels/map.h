@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "autograd/kernels/copy.h"
 #include "autograd/kernels/nest.h"
 #include "autograd/kernels/parallel.h"
 #include "autograd/kernels/simd.h"
@@ -45,13 +46,13 @@ Vectors<T> vectors_of(const In* in, int64_t stride, int64_t n, T* buffer) {
     store(buffer, splat(static_cast<T>(*in)));
     return {buffer, 0};
   }
-#pragma GCC unroll 8
-  for (int64_t i = 0; i < n; ++i) buffer[i] = static_cast<T>(in[i * stride]);
+  copy_row(n, in, stride, buffer, 1);
   return {buffer};
 }
 
+/// `op` is a copy: what it captures then stays in registers, whatever is stored meanwhile.
 template <class T, class Op, class... In>
-void map_vectors(T* out, int64_t n, const Op& op, In... in) {
+void map_vectors(T* out, int64_t n, Op op, In... in) {
   int64_t i = 0;
   for (; i + lanes<T> <= n; i += lanes<T>) {
     store(out + i, Vec<T>(op(load(in.next)...)));

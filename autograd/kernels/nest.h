@@ -116,16 +116,22 @@ void for_each_piece(const Nest<N>& nest, int64_t longest, int64_t elements, cons
   const int64_t pieces = divide_up(n, piece);
   parallel_for(nest.rows() * pieces, grain_for(piece, elements), [&](int64_t begin, int64_t end) {
     typename Nest<N>::Row row(nest, begin / pieces);
+    std::array<int64_t, N> offsets = row.offsets;
+    auto move = [&](int64_t places) {
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += places * nest.row_stride(k);
+    };
     int64_t start = begin % pieces * piece;
+    move(start);
     for (int64_t unit = begin; unit < end; ++unit) {
-      std::array<int64_t, N> offsets = row.offsets;
-      for (std::size_t k = 0; k < N; ++k) offsets[k] += start * nest.row_stride(k);
       const int64_t count = std::min(piece, n - start);
       body(offsets, count);
       start += count;
-      if (start == n) {
+      if (start < n) {
+        move(count);
+      } else {
         start = 0;
         row.next();
+        offsets = row.offsets;
       }
     }
   });
