@@ -28,7 +28,7 @@ Tensor sqrt(const Tensor& x) {
   auto slope = [](const auto& y) { return 0.5 / y; };
   Tensor y = map(
       "sqrt", [](auto v) { return kernels::sqrt(v); }, x);
-  return record("sqrt", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return record("sqrt", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
 }
 
 /// y = |x|            dx = dy sign(x), 0 at the kink
@@ -49,7 +49,7 @@ Tensor sin(const Tensor& x) {
   auto slope = [](const auto& v) { return cos(v); };
   Tensor y = map(
       "sin", [](auto v) { return kernels::sin(v); }, x);
-  return record("sin", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("sin", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 /// y = cos x          dx = -dy sin x
@@ -57,7 +57,7 @@ Tensor cos(const Tensor& x) {
   auto slope = [](const auto& v) { return -sin(v); };
   Tensor y = map(
       "cos", [](auto v) { return kernels::cos(v); }, x);
-  return record("cos", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("cos", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 /// y = tanh x         dx = dy (1 - y²)
@@ -65,7 +65,7 @@ Tensor tanh(const Tensor& x) {
   auto slope = [](const auto& y) { return 1.0 - y * y; };
   Tensor y = map(
       "tanh", [](auto v) { return kernels::tanh(v); }, x);
-  return record("tanh", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return record("tanh", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
 }
 
 /// y = 1 / (1 + e^-x)          dx = dy y (1 - y)
@@ -73,7 +73,7 @@ Tensor sigmoid(const Tensor& x) {
   auto value = [](const auto& v) { return sigmoid(v); };
   auto slope = [](const auto& y) { return y * (1.0 - y); };
   Tensor y = map("sigmoid", on_vectors(value), x);
-  return record("sigmoid", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return record("sigmoid", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
 }
 
 /// y = 2/√π ∫₀ˣ e^-t² dt       dx = dy 2/√π e^-x²
@@ -81,7 +81,7 @@ Tensor erf(const Tensor& x) {
   auto slope = [](const auto& v) { return exp(-(v * v)) * (2 * std::numbers::inv_sqrtpi); };
   Tensor y = map(
       "erf", [](auto v) { return kernels::erf(v); }, x);
-  return record("erf", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("erf", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 /// y = max(x, 0)      dx = dy where x > 0
@@ -104,7 +104,7 @@ Tensor gelu(const Tensor& x) {
     return distribution(v) + v * density;
   };
   Tensor y = map("gelu", on_vectors(value), x);
-  return record("gelu", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("gelu", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 /// y = x (1 + tanh u) / 2, u = √(2/π) (x + 0.044715 x³)
@@ -118,7 +118,7 @@ Tensor gelu_tanh(const Tensor& x) {
     return ((t + 1.0) + v * (1.0 - t * t) * du) * 0.5;
   };
   Tensor y = map("gelu_tanh", on_vectors(value), x);
-  return record("gelu_tanh", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("gelu_tanh", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 /// y = x σ(x)         dx = dy σ(x) (1 + x (1 - σ(x)))
@@ -129,7 +129,7 @@ Tensor silu(const Tensor& x) {
     return s * (v * (1.0 - s) + 1.0);
   };
   Tensor y = map("silu", on_vectors(value), x);
-  return record("silu", {x}, y, [=](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return record("silu", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
 }
 
 }  // namespace reel
