@@ -9,7 +9,7 @@
 
 #include "autograd/kernels/nest.h"
 #include "autograd/kernels/parallel.h"
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/transpose.h"
 
 namespace reel::kernels {
 

@@ -6,6 +6,7 @@
 
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/rows.h"
+#include "autograd/kernels/transpose.h"
 
 namespace reel::kernels {
 

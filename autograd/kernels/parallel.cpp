@@ -1,5 +1,6 @@
 #include "autograd/kernels/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>

@@ -400,6 +400,17 @@ TEST_CASE("an operand lives on only for a gradient that is wanted") {
   }
 }
 
+TEST_CASE("a gradient does not depend on whether the other operand wants one, too") {
+  using Operation = Tensor (*)(const Tensor&, const Tensor&);
+  const Tensor a = positive({3, 3}, 1), b = positive({3, 3}, 2);
+  for (Operation operation : {Operation(add), Operation(sub), Operation(mul), Operation(div), Operation(pow),
+                              Operation(maximum), Operation(matmul)}) {
+    const auto both = gradients_of([&](const auto& v) { return operation(v[0], v[1]); }, {a, b});
+    CHECK(gradient_of([&](const Tensor& x) { return operation(x, b); }, a) == both[0].to_vector());
+    CHECK(gradient_of([&](const Tensor& x) { return operation(a, x); }, b) == both[1].to_vector());
+  }
+}
+
 TEST_CASE("backward frees on its way") {
   constexpr std::int64_t bytes = 80'000;
   const Tensor x = leaf({10'000}, Values(10'000, 0.5));
