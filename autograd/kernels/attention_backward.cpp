@@ -16,6 +16,19 @@ using namespace attention_blocks;
 constexpr int64_t queries_of_key_block = 256;
 static_assert(queries_of_key_block % panel_width<float> == 0);
 
+/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another.
+struct Blocks {
+  Range keys;
+  int64_t queries;
+
+  int64_t in_row() const { return divide_up(keys.size(), key_block); }
+  int64_t count() const { return in_row() * divide_up(queries, queries_of_key_block); }
+  Block operator[](int64_t i) const {
+    const int64_t key = keys.begin + i % in_row() * key_block, query = i / in_row() * queries_of_key_block;
+    return {{key, std::min(key + key_block, keys.end)}, {query, std::min(query + queries_of_key_block, queries)}};
+  }
+};
+
 /// Scores (S, T) -> weights, by the queries' log sums
 template <class T>
 void weigh_again(const AttentionShape& shape, const Block& block, const T* log_sums, Matrix<T> scores) {
@@ -121,12 +134,15 @@ struct HeadGradients {
   bool dkv_begun;
 };
 
-/// What some keys contribute: their dk and dv, and their part of dq.
-template <class T>
+/// What some keys contribute: their dk and dv, and their part of dq. While a block is worked on, fetch_ahead(block)
+/// lives.
+template <class T, class FetchAhead>
 void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
-                     const T* kept, Matrix<const T> dout, const HeadGradients<T>& gradients) {
+                     const T* kept, Matrix<const T> dout, const HeadGradients<T>& gradients,
+                     const FetchAhead& fetch_ahead) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width;
+  int64_t next_block = 0;
   for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
     Range range{first, std::min(first + queries_of_key_block, shape.queries)};
     // Queries that see none of the keys from here on are left out: all, or as many panels as there are.
@@ -150,6 +166,7 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
 
     const bool dkv_begun = gradients.dkv_begun || first > 0;
     for (int64_t key = some_keys.begin; key < some_keys.end; key += key_block) {
+      const Fetching fetching = fetch_ahead(next_block++);
       const int64_t blind_here = blind_to(key);
       if (blind_here == count && dkv_begun) continue;
       add_gradients(shape, head, {key, std::min(key + key_block, some_keys.end)}, queries.without(shape, blind_here),
@@ -183,19 +200,30 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
     const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
     const HeadGradients<T> gradients{part_of_dq(i, stripe), dk.at(shape.batch, i), dv.at(shape.batch, i),
                                      i % together > 0};
+    const Blocks blocks{keys, shape.queries};
     auto announce = [&](int64_t next, Upcoming& upcoming) {
-      upcoming.add(dout.at(shape.batch, next), shape.queries, shape.value_width);
-      upcoming.add(out.at(shape.batch, next), shape.queries, shape.value_width);
-      upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
-      upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
-      upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
-      if (const T* kept = weights_of(shape, weights, next)) {
-        upcoming.add(weights_at(shape, kept, 0, 0), shape.keys, shape.queries);
+      const int64_t its_head = next / blocks.count();
+      const Block block = blocks[next % blocks.count()];
+      const int64_t key = block.keys.begin, query = block.queries.begin;
+      if (key == keys.begin) {  // new queries
+        upcoming.add(dout.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
+        upcoming.add(out.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
+        upcoming.add(q.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.width);
+      }
+      if (query == 0) {  // new keys
+        upcoming.add(v.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.value_width);
+        upcoming.add(k.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.width);
+      }
+      if (const T* kept = weights_of(shape, weights, its_head)) {
+        const int64_t seen = keys_seen(shape, block.keys, block.queries.end);
+        upcoming.add(weights_at(shape, kept, key, query), seen, block.queries.size());
       }
     };
-    const Fetching fetching(i, product(shape.batch), announce);
+    auto fetch_ahead = [&](int64_t block) {
+      return Fetching(i * blocks.count() + block, product(shape.batch) * blocks.count(), announce);
+    };
     attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
-                    weights_of(shape, weights, i), dout.at(shape.batch, i), gradients);
+                    weights_of(shape, weights, i), dout.at(shape.batch, i), gradients, fetch_ahead);
   });
   for (int64_t i = 0; i < product(shape.batch); ++i) {
     for (int64_t stripe = 1; stripe < stripes; ++stripe) {
