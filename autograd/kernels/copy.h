@@ -24,11 +24,9 @@ template <class T>
 void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   int64_t i = 0;
   if (columns == line<T>) {
-    const T* sources[line<T>];
-    for (int64_t j = 0; j < line<T>; ++j) sources[j] = from + j * from_stride;
-    for (; i + quad<T> <= rows; i += quad<T>) {
-      for (int64_t j = 0; j < line<T>; j += rows_at_once<T>) {
-        transpose_quads(sources + j, i, to + i * to_stride + j, to_stride);
+    for (; i + block_columns<T> <= rows; i += block_columns<T>) {
+      for (int64_t j = 0; j < line<T>; j += block_rows<T>) {
+        transpose_block(from + j * from_stride + i, from_stride, to + i * to_stride + j, to_stride);
       }
     }
   }

@@ -79,7 +79,7 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, bool must_pack) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool must_pack) {
   const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth))), tiles(m, divide_up(m, tile_rows));
   const int64_t panels = divide_up(n, panel_width<T>);
   auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
@@ -87,7 +87,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, b
   };
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
   int64_t row_blocks = divide_up(tiles.count, block_tiles), column_blocks = divide_up(panels, block_panels);
-  if (may_copy_rows && tiles.count >= wanted * low_block_tiles && panels <= wide_block_panels) {
+  if (copies_a && tiles.count >= wanted * low_block_tiles && panels <= wide_block_panels) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }
   const bool is_low = tiles.count <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
@@ -99,12 +99,10 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_copy_rows, b
   return cut_into(row_blocks, column_blocks);
 }
 
-/// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels. Of a column by
-/// column a tile holds a line for each of its k, so many that they crowd each other out at half that distance.
+/// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
 template <class T>
 bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
-  const int64_t stride = std::max(a.row_stride, a.col_stride);
-  return m > 1 && n > 2 * panel_width<T> && collides<T>(a.row_stride == 1 ? 2 * stride : stride);
+  return m > 1 && n > 2 * panel_width<T> && a.row_stride != 1 && collides<T>(a.row_stride);
 }
 
 /// One product.
@@ -117,10 +115,10 @@ struct Product {
   Epilogue<T> epilogue;
   Band a_band = {};
   bool along_columns = a.row_stride == 1;
-  bool copies_a = is_worth_a_copy(a, m, n), may_copy_rows = copies_a && !along_columns;
+  bool copies_a = is_worth_a_copy(a, m, n);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
-  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, may_copy_rows, must_pack);
+  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a, must_pack);
 
   Range rows(Range tiles) const { return {cut.tiles.begin(tiles.begin), cut.tiles.begin(tiles.end)}; }
   Range columns(Range panels) const {
@@ -141,7 +139,7 @@ struct Product {
   /// Of a b that could be read as it lies a copy is worth while only if its rows are far apart, and used often.
   bool packs_slab() const { return (must_pack || far_apart<T>(b.row_stride)) && cut.row_blocks.count > 1; }
   /// A block that shares its rows of a with no other copies them itself, into the second cache.
-  bool copies_rows() const { return may_copy_rows && cut.column_blocks.count == 1; }
+  bool copies_rows() const { return copies_a && cut.column_blocks.count == 1; }
   bool copies_slab() const { return copies_a && !copies_rows(); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }

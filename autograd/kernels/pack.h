@@ -27,35 +27,36 @@ bool far_apart(int64_t stride) {
   return stride * static_cast<int64_t>(sizeof(T)) >= 4096;
 }
 
+/// body(i) for all blocks of `size` among `count` >= size items; the last one may overlap the one before.
+template <class Body>
+void for_each_overlapping(int64_t count, int64_t size, const Body& body) {
+  int64_t i = 0;
+  for (; i + size <= count; i += size) body(i);
+  if (i < count) body(count - size);
+}
+
 /// Copies `depth` rows of `width` elements to `panel` column by column, as pack_panel() does.
 template <class T>
 void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
-  static_assert(has_masks || rows_at_once<T> == lanes<T>);
-  for (int64_t j = 0; j < width; j += rows_at_once<T>) {
-    const T* columns[rows_at_once<T>];
-    for (int64_t i = 0; i < rows_at_once<T>; ++i) columns[i] = b.data + std::min(j + i, width - 1) * b.col_stride;
-    int64_t p = 0;
-    if (b.row_stride == 1) {  // the columns are dense: several can be transposed together
-      for (; p + quad<T> <= depth; p += quad<T>) {
-        transpose_quads(columns, p, panel + p * panel_width<T> + j, panel_width<T>);
-      }
-    }
-    for (; p < depth; ++p) {
-      T* to = panel + p * panel_width<T> + j;
-      for (int64_t i = 0; i < rows_at_once<T>; ++i) to[i] = columns[i][p * b.row_stride];
-    }
+  if (b.row_stride == 1 && depth >= block_columns<T> && width >= block_rows<T>) {  // the columns are dense
+    for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
+      for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
+        transpose_block(b.at(p, j).data, b.col_stride, panel + p * panel_width<T> + j, panel_width<T>);
+      });
+    });
+    return;
+  }
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int64_t j = 0; j < width; ++j) panel[p * panel_width<T> + j] = *b.at(p, j).data;
   }
 }
 
-/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, panel_width elements apart, and pads them
-/// where !has_masks to whole vectors. What with does not matter: no sum over these columns is ever stored.
+/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, panel_width elements apart. What stands behind
+/// them, up to a whole vector, may be read: no sum over these columns is ever stored.
 template <class T>
 void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   if (b.col_stride != 1) {
-    constexpr int64_t depth_at_once = 128;  // so much of a panel stays in the first cache
-    for (int64_t p = 0; p < depth; p += depth_at_once) {
-      pack_columns(b.at(p, 0), std::min(depth - p, depth_at_once), width, panel + p * panel_width<T>);
-    }
+    pack_columns(b, depth, width, panel);
     return;
   }
   const int64_t rest = width % lanes<T>;

@@ -1,5 +1,5 @@
 #pragma once
-// Rows into columns, a few at a time, by shuffles of whole vectors.
+// Rows into columns, a block at a time, by shuffles of whole vectors.
 
 #include <algorithm>
 #include <cstring>
@@ -13,61 +13,81 @@ namespace reel::kernels {
 template <class T>
 inline constexpr int64_t quad = 16 / static_cast<int64_t>(sizeof(T));
 
-/// How many rows are transposed at once: one for each lane, but no more than the first cache has places for lines whose
-/// addresses agree in their last 12 bits.
+/// A block is what is transposed at once. It has a row for each lane, and half a vector of each row: vectors that are
+/// loaded as two halves need one round of shuffles less. Where half a vector is less than 16 bytes, it has whole ones.
 template <class T>
-inline constexpr int64_t rows_at_once = std::min<int64_t>(lanes<T>, 8);
+inline constexpr int64_t block_rows = lanes<T>;
+template <class T>
+inline constexpr int64_t block_columns = std::max(half_lanes<T>, quad<T>);
 
 namespace detail {
-/// 16 bytes from each of Count addresses, `step` addresses apart, as one vector of the compiler's.
-template <int64_t Count, class T>
-auto load_quads(const T* const* from, int64_t step, int64_t offset) {
-  if constexpr (Count == 1) {
-    T values __attribute__((vector_size(16)));
-    std::memcpy(&values, *from + offset, sizeof values);
-    return values;
-  } else {
-    auto low = load_quads<Count / 2>(from, step, offset);
-    auto high = load_quads<Count / 2>(from + Count / 2 * step, step, offset);
-    return [&]<int64_t... I>(std::integer_sequence<int64_t, I...>) { return __builtin_shufflevector(low, high, I...); }
-    (std::make_integer_sequence<int64_t, Count * quad<T>>());
-  }
-}
+/// A vector of the compiler's, which can shuffle it.
+template <class T>
+using Lanes __attribute__((vector_size(sizeof(Vec<T>)))) = T;
 
-/// In each 16 bytes, the lower (Upper: upper) halves of a and b, interleaved in runs of Run elements.
-template <class T, int64_t Run, bool Upper, class Vector>
-Vector interleave(Vector a, Vector b) {
-  constexpr int64_t count = sizeof(Vector) / sizeof(T);
+/// In each Unit of elements, the lower (Upper: upper) halves of a and b, interleaved in runs of Run elements.
+template <class T, int64_t Unit, int64_t Run, bool Upper>
+Lanes<T> interleave(Lanes<T> a, Lanes<T> b) {
   constexpr auto source = [](int64_t lane) {
-    const int64_t within = lane % quad<T>, run = within / Run;
-    const int64_t from = lane - within + run / 2 * Run + within % Run + (Upper ? quad<T> / 2 : 0);
-    return run % 2 == 0 ? from : count + from;
+    const int64_t within = lane % Unit, run = within / Run;
+    const int64_t from = lane - within + run / 2 * Run + within % Run + (Upper ? Unit / 2 : 0);
+    return run % 2 == 0 ? from : lanes<T> + from;
   };
   return [&]<int64_t... Lane>(std::integer_sequence<int64_t, Lane...>) {
     return __builtin_shufflevector(a, b, source(Lane)...);
   }
-  (std::make_integer_sequence<int64_t, count>());
+  (std::make_integer_sequence<int64_t, lanes<T>>());
+}
+
+template <class T, int64_t Unit, int64_t Run>
+void interleave_both(Lanes<T>& a, Lanes<T>& b) {
+  const Lanes<T> lower = interleave<T, Unit, Run, false>(a, b);
+  b = interleave<T, Unit, Run, true>(a, b);
+  a = lower;
+}
+
+template <class T>
+Lanes<T> load_two_halves(const T* low_from, const T* high_from) {
+  HalfVec<T> low, high;
+  std::memcpy(&low, low_from, sizeof low);
+  std::memcpy(&high, high_from, sizeof high);
+  return [&]<int64_t... Lane>(std::integer_sequence<int64_t, Lane...>) {
+    return __builtin_shufflevector(low, high, Lane...);
+  }
+  (std::make_integer_sequence<int64_t, lanes<T>>());
 }
 }  // namespace detail
 
-/// to[p * stride + i] = from[i][offset + p] for p < quad<T>, i < rows_at_once<T>
+/// to[p * to_stride + i] = from[i * from_stride + p] for i < block_rows<T>, p < block_columns<T>
 template <class T>
-void transpose_quads(const T* const* from, int64_t offset, T* to, int64_t stride) {
-  auto rows = [&](int64_t i) { return detail::load_quads<rows_at_once<T> / quad<T>>(from + i, quad<T>, offset); };
-  auto write = [&](int64_t p, auto column) { std::memcpy(to + p * stride, &column, sizeof column); };
-  if constexpr (quad<T> == 2) {
-    const auto row0 = rows(0), row1 = rows(1);
-    write(0, detail::interleave<T, 1, false>(row0, row1));
-    write(1, detail::interleave<T, 1, true>(row0, row1));
-  } else {
-    const auto row0 = rows(0), row1 = rows(1), row2 = rows(2), row3 = rows(3);
-    const auto low01 = detail::interleave<T, 1, false>(row0, row1), low23 = detail::interleave<T, 1, false>(row2, row3);
-    const auto high01 = detail::interleave<T, 1, true>(row0, row1), high23 = detail::interleave<T, 1, true>(row2, row3);
-    write(0, detail::interleave<T, 2, false>(low01, low23));
-    write(1, detail::interleave<T, 2, true>(low01, low23));
-    write(2, detail::interleave<T, 2, false>(high01, high23));
-    write(3, detail::interleave<T, 2, true>(high01, high23));
+[[gnu::always_inline]] inline void transpose_block(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  constexpr int64_t count = block_columns<T>;
+  detail::Lanes<T> x[count];
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (count < lanes<T>) {
+      x[i] = detail::load_two_halves(from + i * from_stride, from + (i + count) * from_stride);
+    } else {
+      std::memcpy(&x[i], from + i * from_stride, sizeof x[i]);
+    }
   }
+  if constexpr (count > quad<T>) {  // columns of one quad are brought together, as those of the other are
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < quad<T>; ++i) detail::interleave_both<T, 2 * quad<T>, quad<T>>(x[i], x[i + quad<T>]);
+  }
+#pragma GCC unroll 8
+  for (int64_t first = 0; first < count; first += quad<T>) {  // and each quad's rows become columns
+    detail::Lanes<T>* const rows = x + first;
+    detail::interleave_both<T, quad<T>, 1>(rows[0], rows[1]);
+    if constexpr (quad<T> == 4) {
+      detail::interleave_both<T, 4, 1>(rows[2], rows[3]);
+      detail::interleave_both<T, 4, 2>(rows[0], rows[2]);
+      detail::interleave_both<T, 4, 2>(rows[1], rows[3]);
+      std::swap(rows[1], rows[2]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int64_t p = 0; p < count; ++p) std::memcpy(to + p * to_stride, &x[p], sizeof x[p]);
 }
 
 }  // namespace reel::kernels

@@ -11,7 +11,8 @@ TEMPLATE_TEST_CASE("pack_panel copies rows, columns and scattered elements", "[p
   constexpr int64_t most = 257;
   std::vector<T> memory(static_cast<std::size_t>(3 * most * (most + 3)));
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<T>(i);
-  for (int64_t depth : {int64_t{1}, quad<T> - 1, quad<T>, int64_t{127}, int64_t{128}, int64_t{129}, most}) {
+  for (int64_t depth : {int64_t{1}, block_columns<T> - 1, block_columns<T>, block_columns<T> + 1, int64_t{127},
+                        int64_t{128}, int64_t{129}, most}) {
     for (int64_t width = 1; width <= panel_width<T>; ++width) {
       for (const Matrix<const T>& b :
            {Matrix<const T>{memory.data(), most, 1}, {memory.data(), 1, most + 3}, {memory.data(), 3 * most, 3}}) {
