@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/kernels/narrow.h"
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
 #include "autograd/kernels/prefetch.h"
@@ -118,6 +119,9 @@ struct Product {
   bool copies_a = is_worth_a_copy(a, m, n);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
+  // The last panel is so narrow that no tiles are made of it.
+  bool ends_narrow = (n - 1) % panel_width<T> < narrow_width<T> && m > 1 && k >= narrow_depth &&
+                     (a.col_stride == 1 || a.row_stride == 1);
   Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a, must_pack);
 
   Range rows(Range tiles) const { return {cut.tiles.begin(tiles.begin), cut.tiles.begin(tiles.end)}; }
@@ -168,6 +172,7 @@ struct Slab {
   Range depths;
   Matrix<const T> a;
   Panels<T> b;
+  Matrix<const T> narrow_b{};  // the last panel, if it is narrow
 };
 
 /// Copies of some panels, one after another.
@@ -196,6 +201,13 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
   if (x.copies_slab()) {
     thread_local std::vector<T> buffer;
     slab.a = compact(slab.a, x.m, depths.size(), room(buffer, compact_size<T>(x.m, depths.size())));
+  }
+  if (x.ends_narrow) {
+    slab.narrow_b = x.b.at(depths.begin, x.columns({x.cut.panels - 1, x.cut.panels}).begin);
+    if (!x.along_columns && x.b.row_stride != 1) {
+      thread_local std::vector<T> buffer;
+      slab.narrow_b = dense_columns(slab.narrow_b, depths.size(), x.n % panel_width<T>, buffer);
+    }
   }
   return slab;
 }
@@ -254,6 +266,17 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
+    if constexpr (narrow_width < T >> 0) {
+      if (p + 1 == x.cut.panels && x.ends_narrow) {
+        const Range rows = x.rows(tiles), depths = x.in_band(slab.depths, rows);
+        // Whole vectors are left out, so that the others add up what they would have.
+        const int64_t skipped = (depths.begin - slab.depths.begin) / lanes<T> * lanes<T>;
+        const int64_t depth = depths.end - slab.depths.begin - skipped;
+        multiply_narrow<T>(rows.size(), columns.size(), depth, a.at(0, skipped), slab.narrow_b.at(skipped, 0),
+                           x.at(rows.begin, columns.begin), x.c_stride, epilogue);
+        continue;
+      }
+    }
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
     const int64_t vectors = divide_up(columns.size(), lanes<T>);
     Range rows{0, first_row};

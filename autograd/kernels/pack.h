@@ -109,4 +109,14 @@ Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buf
   return {buffer, stride, 1};
 }
 
+/// A copy of few columns that is dense along them.
+template <class T>
+Matrix<const T> dense_columns(Matrix<const T> b, int64_t depth, int64_t width, std::vector<T>& buffer) {
+  T* const to = room(buffer, width * depth);
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int64_t j = 0; j < width; ++j) to[j * depth + p] = *b.at(p, j).data;
+  }
+  return {to, 1, depth};
+}
+
 }  // namespace reel::kernels

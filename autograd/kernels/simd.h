@@ -125,6 +125,16 @@ void store_n(T* to, const Vec<T>& x, int64_t n) {
 }
 #endif
 
+/// x, which the compiler is to hold in a register from here on: it would rather load it anew for each use.
+template <class T>
+Vec<T> in_register(const Vec<T>& x) {
+  typename Vec<T>::register_type held = x;
+#if XSIMD_WITH_AVX512F
+  asm("" : "+v"(held));
+#endif
+  return held;
+}
+
 // ---- arithmetic and choice; + - * and comparisons are the vector's own operators ----
 
 /// a / b, rounded once

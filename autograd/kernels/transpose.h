@@ -20,7 +20,6 @@ inline constexpr int64_t block_rows = lanes<T>;
 template <class T>
 inline constexpr int64_t block_columns = std::max(half_lanes<T>, quad<T>);
 
-namespace detail {
 /// A vector of the compiler's, which can shuffle it.
 template <class T>
 using Lanes __attribute__((vector_size(sizeof(Vec<T>)))) = T;
@@ -39,6 +38,26 @@ Lanes<T> interleave(Lanes<T> a, Lanes<T> b) {
   (std::make_integer_sequence<int64_t, lanes<T>>());
 }
 
+/// The sums of the lanes of x[0], ..., x[Count - 1], that of x[i] in lane i; Count = lanes. Less work than one by one.
+template <class T, int64_t Count>
+[[gnu::always_inline]] inline Vec<T> reduce_add_each(Vec<T> (&x)[Count]) {
+  if constexpr (Count == 1) {
+    return x[0];
+  } else {
+    // What is left of x[i] comes together in the lower half of each Count lanes, what is left of its partner above it.
+    Vec<T> sums[Count / 2];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Count / 2; ++i) {
+      using Register = typename Vec<T>::register_type;
+      const Register a = x[i], b = x[i + Count / 2];
+      sums[i] = Vec<T>(Register(interleave<T, Count, Count / 2, false>(a, b))) +
+                Vec<T>(Register(interleave<T, Count, Count / 2, true>(a, b)));
+    }
+    return reduce_add_each(sums);
+  }
+}
+
+namespace detail {
 template <class T, int64_t Unit, int64_t Run>
 void interleave_both(Lanes<T>& a, Lanes<T>& b) {
   const Lanes<T> lower = interleave<T, Unit, Run, false>(a, b);
@@ -62,7 +81,7 @@ Lanes<T> load_two_halves(const T* low_from, const T* high_from) {
 template <class T>
 [[gnu::always_inline]] inline void transpose_block(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   constexpr int64_t count = block_columns<T>;
-  detail::Lanes<T> x[count];
+  Lanes<T> x[count];
 #pragma GCC unroll 8
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (count < lanes<T>) {
@@ -77,7 +96,7 @@ template <class T>
   }
 #pragma GCC unroll 8
   for (int64_t first = 0; first < count; first += quad<T>) {  // and each quad's rows become columns
-    detail::Lanes<T>* const rows = x + first;
+    Lanes<T>* const rows = x + first;
     detail::interleave_both<T, quad<T>, 1>(rows[0], rows[1]);
     if constexpr (quad<T> == 4) {
       detail::interleave_both<T, 4, 1>(rows[2], rows[3]);

@@ -156,6 +156,9 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
       check_product<TestType>(300, 100, 20, a, b, true, false, true);  // several blocks
       check_product<TestType>(20, 600, 20, a, b, true, true, false);
       check_product<TestType>(150, 100, 40, a, b, false, true, false);  // blocks as tall as c
+      check_product<TestType>(150, 98, 600, a, b, true, true, true);    // two last columns, too few for tiles
+      check_product<TestType>(40, 1 + 2 * lanes<TestType>, 100, a, b, false, false, true);
+      check_product<TestType>(70, 2, 64, a, b, false, true, false);
     }
   }
   check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
@@ -174,8 +177,12 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
   using T = TestType;
   for (Layout layout : all_layouts) {
-    for (auto [m, n, k] :
-         {std::array<int64_t, 3>{1, 40, 30}, {30, 1, 40}, {50, 40, 60}, {40, 100, 1100}, {500, 70, 1024}}) {
+    for (auto [m, n, k] : {std::array<int64_t, 3>{1, 40, 30},
+                           {30, 1, 40},
+                           {50, 40, 60},
+                           {40, 100, 1100},
+                           {500, 70, 1024},
+                           {60, 98, 600}}) {
       for (const Band band : {Band{}, Band{.end = 1}, Band{.begin = 0}, Band{-3, 5}, Band{.end = -20},
                               Band{.begin = 25}, Band{.begin = 500, .end = 900}, Band{.end = -2000}}) {
         CAPTURE(static_cast<int>(layout), m, n, k, band.begin, band.end);
@@ -293,8 +300,12 @@ TEMPLATE_TEST_CASE("batched_matmul strides and broadcasts", "[matmul]", float, d
 TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[matmul]", float, double) {
   using T = TestType;
   const int before = threads();
-  for (auto [m, n, k] :
-       {std::array<int64_t, 3>{300, 301, 302}, {1, 5000, 300}, {5000, 1, 300}, {50, 600, 600}, {500, 70, 1024}}) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{300, 301, 302},
+                         {1, 5000, 300},
+                         {5000, 1, 300},
+                         {50, 600, 600},
+                         {500, 70, 1024},
+                         {500, 98, 600}}) {
     for (const Layout layout : {Layout::rows, Layout::transposed}) {
       const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, layout, 2);
       std::vector<std::vector<T>> results;

@@ -17,3 +17,16 @@ TEMPLATE_TEST_CASE("transpose_block turns rows into columns", "[transpose]", flo
     CHECK(column[block_rows<T>] == T(-1));
   }
 }
+
+TEMPLATE_TEST_CASE("reduce_add_each adds up the lanes of many vectors", "[transpose]", float, double) {
+  using T = TestType;
+  Vec<T> vectors[lanes<T>];
+  std::vector<T> values, sums(static_cast<std::size_t>(lanes<T>), T(0)), result = sums;
+  for (int64_t i = 0; i < lanes<T> * lanes<T>; ++i) values.push_back(static_cast<T>(i * i % 31));
+  for (int64_t i = 0; i < lanes<T>; ++i) {
+    vectors[i] = load(values.data() + i * lanes<T>);
+    for (int64_t lane = 0; lane < lanes<T>; ++lane) at(sums, i) += at(values, i * lanes<T> + lane);
+  }
+  store(result.data(), reduce_add_each(vectors));
+  CHECK(result == sums);
+}
