@@ -113,7 +113,7 @@ struct Product {
   Matrix<const T> a, b;
   T* c;
   int64_t c_stride;
-  Epilogue<T> epilogue;
+  Epilogue<T> epilogue = {};
   Band a_band = {};
   bool along_columns = a.row_stride == 1;
   bool copies_a = is_worth_a_copy(a, m, n);
@@ -359,12 +359,49 @@ void multiply_as_it_lies(const Product<T>& x) {
   }
 }
 
+/// What a product does, about, in multiplications of half a vector: as much as narrow columns are, and two thirds of a
+/// number of b that is packed.
+template <class T>
+int64_t cost(const Product<T>& x) {
+  const int64_t halves = 2 * divide_up(x.n, lanes<T>) - (x.ends_narrow ? 1 : 0);
+  return x.k * (x.m * halves + (x.must_pack ? 2 * x.n / 3 : 0));
+}
+
+/// By way of c' = b' a', which is turned round in the end.
+template <class T>
+void multiply_transposed(const Product<T>& x, Product<T> transposed) {
+  thread_local std::vector<T> buffer;
+  transposed.c = room(buffer, x.m * x.n);
+  multiply_as_it_lies(transposed);
+  parallel_for(x.cut.panels, divide_up(chunk_copies, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
+    thread_local std::vector<T> panel_buffer;
+    T* const panel = room(panel_buffer, x.m * panel_width<T>);
+    for (int64_t p = begin; p < end; ++p) {
+      const Range columns = x.columns({p, p + 1});
+      pack_panel(Matrix<const T>{transposed.c + columns.begin * x.m, 1, x.m}, x.m, columns.size(), panel);
+      const Epilogue<T> epilogue = epilogue_of(x, {0, x.k}, columns.begin);
+      for (int64_t i = 0; i < x.m; ++i) {
+        const T* const sums = panel + i * panel_width<T>;
+        for_each_vector<T>(columns.size(), [&](int64_t j, int64_t count) {
+          finish(epilogue, sums + j, j, count, x.at(i, columns.begin));
+        });
+      }
+    }
+  });
+}
+
 template <class T>
 void multiply(const Product<T>& x) {
   // A dense column is as good as a row, and (a b)' = b' a' has dense vectors. A band only saves work, here none.
-  const bool is_dense_column = x.n == 1 && x.c_stride == 1 && x.a.row_stride == 1 && !x.epilogue.bias;
-  if (!is_dense_column) return multiply_as_it_lies(x);
-  multiply_as_it_lies(Product<T>{1, x.m, x.k, x.b.transposed(), x.a.transposed(), x.c, x.m, x.epilogue});
+  if (x.n == 1 && x.c_stride == 1 && x.a.row_stride == 1 && !x.epilogue.bias) {
+    return multiply_as_it_lies(Product<T>{1, x.m, x.k, x.b.transposed(), x.a.transposed(), x.c, x.m, x.epilogue});
+  }
+  // If c is low, it may be better to pack a instead of b, or neither.
+  if (x.must_pack && 1 < x.m && x.m < std::min(x.n, x.k)) {
+    const Product<T> transposed{x.n, x.m, x.k, x.b.transposed(), x.a.transposed(), nullptr, x.m};
+    if (cost(transposed) + 2 * x.m * x.n < cost(x)) return multiply_transposed(x, transposed);
+  }
+  multiply_as_it_lies(x);
 }
 
 }  // namespace

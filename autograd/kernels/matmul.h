@@ -12,6 +12,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "autograd/kernels/epilogue.h"
 #include "autograd/kernels/nest.h"
 
 namespace reel::kernels {
@@ -27,14 +28,6 @@ struct Matrix {
 
   Matrix transposed() const { return {data, col_stride, row_stride}; }
   Matrix at(int64_t i, int64_t j) const { return {data + i * row_stride + j * col_stride, row_stride, col_stride}; }
-};
-
-/// What happens to a b on its way to c, in this order.
-template <class T>
-struct Epilogue {
-  bool accumulate = false;  // add what c held before
-  const T* bias = nullptr;  // add bias[j] to column j
-  bool relu = false;        // replace negative values by 0
 };
 
 /// What of a matrix may differ from zero: columns i + begin to i + end - 1 of each row i.

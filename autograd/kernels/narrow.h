@@ -82,12 +82,7 @@ void multiply_narrow(int64_t rows, int64_t width, int64_t depth, Matrix<const T>
     const auto add_up = a.row_stride == 1 ? &detail::add_up_along_rows<T> : &detail::add_up_along_k<T>;
     add_up(count, width, depth, a.at(first, 0), b, sums);
     for (int64_t i = 0; i < count; ++i) {
-      T* const to = c + (first + i) * c_stride;
-      Vec<T> sum = load_n(sums + i * narrow_width<T>, width);
-      if (epilogue.accumulate) sum += load_n(to, width);
-      if (epilogue.bias) sum += load_n(epilogue.bias, width);
-      if (epilogue.relu) sum = max(splat(T(0)), sum);
-      store_n(to, sum, width);
+      finish(epilogue, sums + i * narrow_width<T>, 0, width, c + (first + i) * c_stride);
     }
   }
 }
