@@ -31,6 +31,9 @@ constexpr int64_t block_panels = 8;
 // between panels, they are worked off in the same order as a whole one.
 constexpr int64_t enough_blocks = 16;
 
+// For their sake tiles may be as low as this.
+constexpr int64_t lowest_even_tile = tile_rows - 2;
+
 // Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low and as wide as
 // this: all of them go through all of b, of which a slab should fit the third cache.
 constexpr int64_t low_block_tiles = 2;
@@ -81,17 +84,21 @@ struct Cut {
 
 template <class T>
 Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool must_pack) {
-  const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth))), tiles(m, divide_up(m, tile_rows));
-  const int64_t panels = divide_up(n, panel_width<T>);
+  const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth)));
+  const int64_t tiles = divide_up(m, tile_rows), panels = divide_up(n, panel_width<T>);
   auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
-    return Cut{slabs, tiles, panels, {tiles.count, row_blocks}, {panels, column_blocks}};
+    // Where blocks are few they are as high as each other: of 19 tiles, one thread would have ten and another nine.
+    const int64_t even = round_up(tiles, row_blocks);
+    const bool evens_out = row_blocks * column_blocks <= enough_blocks && even * lowest_even_tile <= m;
+    const int64_t count = evens_out ? even : tiles;
+    return Cut{slabs, {m, count}, panels, {count, row_blocks}, {panels, column_blocks}};
   };
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  int64_t row_blocks = divide_up(tiles.count, block_tiles), column_blocks = divide_up(panels, block_panels);
-  if (copies_a && tiles.count >= wanted * low_block_tiles && panels <= wide_block_panels) {
+  int64_t row_blocks = divide_up(tiles, block_tiles), column_blocks = divide_up(panels, block_panels);
+  if (copies_a && tiles >= wanted * low_block_tiles && panels <= wide_block_panels) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }
-  const bool is_low = tiles.count <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
+  const bool is_low = tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
   if (must_pack && is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
   if (row_blocks * column_blocks < wanted) {
     const int64_t columns = std::min(divide_up(wanted, row_blocks), panels);

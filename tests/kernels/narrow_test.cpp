@@ -50,5 +50,7 @@ TEMPLATE_TEST_CASE("multiply_narrow adds up along k and along rows", "[narrow]",
         }
       }
     }
+  } else {
+    SUCCEED("without masks no product ends in narrow columns");
   }
 }
