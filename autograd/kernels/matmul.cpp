@@ -273,7 +273,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
-    if constexpr (narrow_width < T >> 0) {
+    if constexpr (has_masks) {
       if (p + 1 == x.cut.panels && x.ends_narrow) {
         const Range rows = x.rows(tiles), depths = x.in_band(slab.depths, rows);
         // Whole vectors are left out, so that the others add up what they would have.

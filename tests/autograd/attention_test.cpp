@@ -95,6 +95,17 @@ TEST_CASE("attention: fused is the same where all heads keep their weights, as o
   check_same(by_heads(70, 40, 40, 8, DType::f32), Mask::causal(), 2e-4);
 }
 
+TEST_CASE("attention: fused is the same where products end in a few columns, as wide as these are deep") {
+  for (const int64_t T : {66, 130}) {
+    for (const int64_t S : {65, 257}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
+        CAPTURE(T, S);
+        check_same(by_heads(T, S, 66, 82, DType::f64), mask, 1e-12);
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: fused is the same where threads share the queries and keys of a head") {
   for (const int64_t T : {63, 128, 150, 300}) {
     for (const int64_t S : {1, 128, 150, 257, 1100}) {

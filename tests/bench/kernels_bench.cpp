@@ -125,7 +125,7 @@ struct Attention {
   double kept;  // of the heads, so many keep their weights
 };
 
-const Attention attentions[] = {{"classify", 4, 8, 512, 128, false, 19.0 / 32},
+const Attention attentions[] = {{"classify", 4, 8, 512, 128, false, 20.0 / 32},
                                 {"classify-mean", 32, 8, 100, 100, false, 1},
                                 {"generate", 16, 8, 128, 128, true, 1},
                                 {"naive", 1, 1, 256, 256, true, 1},
