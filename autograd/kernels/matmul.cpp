@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/kernels/cut.h"
 #include "autograd/kernels/narrow.h"
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
@@ -15,102 +16,16 @@
 namespace reel::kernels {
 namespace {
 
-// A panel is what a column of tiles needs of b: `slab_depth` rows of it, one tile wide. The tiles take turns on it, one
-// below the other. Deeper panels visit c less often; these, and the rows of a that go with them, still fit the second
-// cache together. Of an a that lies row by row, a tile's 14 rows are as many lines for 16 of the k; column by column,
-// each k has a line or two of its own: then half as many k fill the first cache.
-constexpr int64_t slab_depth = 512;
-constexpr int64_t slab_depth_along_columns = slab_depth / 2;
-
-// A block of c is what one thread works on: small enough that there are several, large enough that the rows of a, once
-// they are in the second cache, meet many panels, and a panel many rows.
-constexpr int64_t block_tiles = 10;
-constexpr int64_t block_panels = 8;
-
-// A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
-// between panels, they are worked off in the same order as a whole one.
-constexpr int64_t enough_blocks = 16;
-
-// For their sake tiles may be as low as this.
-constexpr int64_t lowest_even_tile = tile_rows - 2;
-
-// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low and as wide as
-// this: all of them go through all of b, of which a slab should fit the third cache.
-constexpr int64_t low_block_tiles = 2;
-constexpr int64_t wide_block_panels = 64;
-
-// Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
-// their rows of a take no more than half of the second cache. Fewer of them are enough: nobody waits until a slab is
-// packed.
-constexpr int64_t tall_block_tiles = 20;
-constexpr int64_t enough_tall_blocks = enough_blocks / 2;
-
-// Multiplications, some microseconds of them, and elements to copy. Fewer are not worth a second thread.
-constexpr int64_t chunk_work = 250'000;
+// Elements to copy: fewer are not worth a second thread.
 constexpr int64_t chunk_copies = 32'768;
 
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
 
-/// Whether so many numbers fit the second cache.
-template <class T>
-bool stays_near(int64_t numbers) {
-  constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
-  return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
-}
-
-/// Items in parts of nearly equal size: the first `larger` have one more than the others.
-struct Parts {
-  int64_t count, size, larger;
-
-  Parts(int64_t items, int64_t parts)
-      : count(parts), size(parts == 1 ? items : items / parts), larger(items - parts * size) {}
-
-  int64_t begin(int64_t part) const { return part * size + std::min(part, larger); }
-  Range operator[](int64_t part) const { return {begin(part), begin(part + 1)}; }
-};
-
-/// How c is cut up: into rows of tiles, columns of panels, and blocks of both; and k into slabs. A step is one slab's
-/// part of a block. Blocks follow each other row by row, slab by slab.
-struct Cut {
-  Parts slabs;  // of depths
-  Parts tiles;  // of rows
-  int64_t panels;
-  Parts row_blocks;     // of tiles
-  Parts column_blocks;  // of panels
-  int64_t blocks() const { return row_blocks.count * column_blocks.count; }
-  int64_t steps() const { return slabs.count * blocks(); }
-};
-
-template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool must_pack) {
-  const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth)));
-  const int64_t tiles = divide_up(m, tile_rows), panels = divide_up(n, panel_width<T>);
-  auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
-    // Where blocks are few they are as high as each other: of 19 tiles, one thread would have ten and another nine.
-    const int64_t even = round_up(tiles, row_blocks);
-    const bool evens_out = row_blocks * column_blocks <= enough_blocks && even * lowest_even_tile <= m;
-    const int64_t count = evens_out ? even : tiles;
-    return Cut{slabs, {m, count}, panels, {count, row_blocks}, {panels, column_blocks}};
-  };
-  const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  int64_t row_blocks = divide_up(tiles, block_tiles), column_blocks = divide_up(panels, block_panels);
-  if (copies_a && tiles >= wanted * low_block_tiles && panels <= wide_block_panels) {
-    return cut_into(std::max(row_blocks, wanted), 1);
-  }
-  const bool is_low = tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
-  if (must_pack && is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
-  if (row_blocks * column_blocks < wanted) {
-    const int64_t columns = std::min(divide_up(wanted, row_blocks), panels);
-    column_blocks = divide_up(panels, panels / columns);  // rather more than some twice as wide
-  }
-  return cut_into(row_blocks, column_blocks);
-}
-
 /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
 template <class T>
 bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
-  return m > 1 && n > 2 * panel_width<T> && a.row_stride != 1 && collides<T>(a.row_stride);
+  return m > 1 && n > 2 * panel_width<T> && a.row_stride > 1 && collides<T>(a.row_stride);
 }
 
 /// One product.

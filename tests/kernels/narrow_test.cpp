@@ -10,7 +10,7 @@ using namespace reel::kernels::tests;
 
 TEMPLATE_TEST_CASE("multiply_narrow adds up along k and along rows", "[narrow]", float, double) {
   using T = TestType;
-  if constexpr (narrow_width < T >> 0) {
+  if constexpr (has_masks) {
     constexpr int64_t most_rows = 4 * lanes<T> + 5, most_depth = 100, gap = 3;
     const std::vector<T> a = numbers<T>((most_rows + gap) * (most_depth + gap)), bias = numbers<T>(lanes<T>, 3);
     const std::vector<T> b = numbers<T>((lanes<T> + gap) * (most_depth + gap), 2);
