@@ -191,10 +191,8 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     if constexpr (has_masks) {
       if (p + 1 == x.cut.panels && x.ends_narrow) {
         const Range rows = x.rows(tiles), depths = x.in_band(slab.depths, rows);
-        // Whole vectors are left out, so that the others add up what they would have.
-        const int64_t skipped = (depths.begin - slab.depths.begin) / lanes<T> * lanes<T>;
-        const int64_t depth = depths.end - slab.depths.begin - skipped;
-        multiply_narrow<T>(rows.size(), columns.size(), depth, a.at(0, skipped), slab.narrow_b.at(skipped, 0),
+        const int64_t skipped = depths.begin - slab.depths.begin;
+        multiply_narrow<T>(rows.size(), columns.size(), depths.size(), a.at(0, skipped), slab.narrow_b.at(skipped, 0),
                            x.at(rows.begin, columns.begin), x.c_stride, epilogue);
         continue;
       }
