@@ -59,7 +59,7 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     const int64_t count = std::min(query_block, queries.end - first), stride = weights_stride<T>(count);
     const int64_t seen = keys_seen(shape, {0, shape.keys}, first + count);
     const Block block{{0, seen}, {first, first + count}};
-    Matrix<T> weights{room(workspace.weights, shape.keys * stride), stride, 1};
+    Matrix<T> weights{workspace.weights.room(shape.keys * stride), stride, 1};
     if (kept) weights = weights_at(shape, kept, 0, first);
     T inverses[query_block], logs[query_block];
 
@@ -76,7 +76,7 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
 
     if (shape.dropout.threshold > 0) {
       const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
-      const Matrix<T> dropped{room(workspace.dropped, shape.keys * stride), stride, 1};
+      const Matrix<T> dropped{workspace.dropped.room(shape.keys * stride), stride, 1};
       drop_weights(shape.dropout, words, block, weights, dropped);
       weights = dropped;
     }

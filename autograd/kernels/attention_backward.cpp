@@ -103,19 +103,19 @@ void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, c
   if (kept) {
     weights = weights_at(shape, kept, key, queries.range.begin);
   } else {
-    const Matrix<T> again{room(workspace.weights, keys * stride), stride, 1};
+    const Matrix<T> again{workspace.weights.room(keys * stride), stride, 1};
     multiply_columns(shape, block, D, k, queries.q_columns, again);
     hide(shape, head.hidden, block, again);
     weigh_again(shape, block, queries.log_sums, again);
     weights = again;
   }
-  const Matrix<T> dweights{room(workspace.dweights, keys * stride), stride, 1};
+  const Matrix<T> dweights{workspace.dweights.room(keys * stride), stride, 1};
   multiply_columns(shape, block, E, v, queries.dout_columns, dweights);
 
   Matrix<const T> used = weights;
   if (shape.dropout.threshold > 0) {
     const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
-    const Matrix<T> dropped{room(workspace.dropped, keys * stride), stride, 1};
+    const Matrix<T> dropped{workspace.dropped.room(keys * stride), stride, 1};
     drop_weights(shape.dropout, words, block, weights, dropped);
     drop_weights(shape.dropout, words, block, dweights, dweights);
     used = dropped;
@@ -159,7 +159,7 @@ void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys,
     const Matrix<const T> dout_rows = staged(dout.at(begin, 0), count, E, workspace.dout);
     const T* q_columns = kept ? nullptr : as_columns(q_rows, count, D, workspace.q_columns);
     const T* dout_columns = as_columns(dout_rows, count, E, workspace.dout_columns);
-    T* dots = room(workspace.dots, count);
+    T* dots = workspace.dots.room(count);
     for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(begin + i, 0).data);
     const QueryBlock<T> queries{range,        q_rows,           dout_rows, q_columns,
                                 dout_columns, log_sums + begin, dots,      gradients.dq.at(begin, 0)};
@@ -191,7 +191,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
   // The first stripe's dq goes where it belongs, those of the others wait in a buffer, to be added in their order.
   const int64_t together = heads_together(shape, dk, dv);
   const int64_t stripes = stripes_of(shape, shape.keys), size = shape.queries * shape.width;
-  T* others = room(Workspace<T>::of_this_thread().dq_parts, product(shape.batch) * (stripes - 1) * size);
+  T* others = Workspace<T>::of_this_thread().dq_parts.room(product(shape.batch) * (stripes - 1) * size);
   auto part_of_dq = [&](int64_t i, int64_t stripe) {
     if (stripe == 0) return dq.at(shape.batch, i);
     return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};

@@ -3,7 +3,6 @@
 // and who works on which.
 
 #include <algorithm>
-#include <vector>
 
 #include "autograd/kernels/attention.h"
 #include "autograd/kernels/pack.h"
@@ -23,8 +22,8 @@ static_assert(query_block % panel_width<float> == 0);
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
 struct Workspace {
-  std::vector<T> q, dout, q_columns, dout_columns, weights, dropped, dweights, k, v, dq_parts, dots;
-  std::vector<std::uint32_t> words;
+  Buffer<T> q, dout, q_columns, dout_columns, weights, dropped, dweights, k, v, dq_parts, dots;
+  Buffer<std::uint32_t> words;
 
   static Workspace& of_this_thread() {
     thread_local Workspace workspace;
@@ -64,8 +63,8 @@ inline Band band_of(const AttentionShape& shape, const Block& block) {
 
 /// Rows of x as the right operand of a product: transposed, in panels.
 template <class T>
-const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
-  T* to = room(buffer, (rows + panel_width<T>)*width);
+const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer) {
+  T* to = buffer.room((rows + panel_width<T>)*width);
   for (int64_t i = 0; i < rows; i += panel_width<T>) {
     pack_panel(x.at(i, 0).transposed(), width, std::min(rows - i, panel_width<T>), to + i * width);
   }
@@ -101,9 +100,9 @@ void set_seen(const AttentionShape& shape, const Block& block, int64_t j, Matrix
 
 /// x itself, or a copy whose rows lie close together.
 template <class T>
-Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, std::vector<T>& buffer) {
+Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer) {
   if (x.col_stride == 1 && !far_apart<T>(x.row_stride)) return x;
-  return compact(x, rows, width, room(buffer, compact_size<T>(rows, width)));
+  return compact(x, rows, width, buffer.room(compact_size<T>(rows, width)));
 }
 
 template <class T>
@@ -136,10 +135,10 @@ inline int64_t blocks_for(int64_t queries) { return (queries + 3) / 4; }
 
 /// The random words for the weights of a block: rows of whole blocks of words.
 inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, const Block& block,
-                                       std::vector<std::uint32_t>& buffer) {
+                                       Buffer<std::uint32_t>& buffer) {
   const int64_t row = blocks_for(shape.queries), part = blocks_for(block.queries.size()), keys = block.keys.size();
   const int64_t start = (head * shape.keys + block.keys.begin) * row + block.queries.begin / 4;
-  std::uint32_t* words = room(buffer, keys * part * 4);
+  std::uint32_t* words = buffer.room(keys * part * 4);
   const int64_t keys_at_once = part == row ? keys : 1;
   for (int64_t s = 0; s < keys; s += keys_at_once) {
     philox4x32_words(keys_at_once * part, shape.dropout.first_block + static_cast<std::uint64_t>(start + s * row),

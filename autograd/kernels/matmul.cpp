@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "autograd/kernels/cut.h"
 #include "autograd/kernels/narrow.h"
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
 #include "autograd/kernels/prefetch.h"
+#include "autograd/kernels/product.h"
 #include "autograd/kernels/rows.h"
 #include "autograd/kernels/simd.h"
 #include "autograd/kernels/tile.h"
@@ -21,63 +20,6 @@ constexpr int64_t chunk_copies = 32'768;
 
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
-
-/// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
-template <class T>
-bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
-  return m > 1 && n > 2 * panel_width<T> && a.row_stride > 1 && collides<T>(a.row_stride);
-}
-
-/// One product.
-template <class T>
-struct Product {
-  int64_t m, n, k;
-  Matrix<const T> a, b;
-  T* c;
-  int64_t c_stride;
-  Epilogue<T> epilogue = {};
-  Band a_band = {};
-  bool along_columns = a.row_stride == 1;
-  bool copies_a = is_worth_a_copy(a, m, n);
-  // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
-  bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
-  // The last panel is so narrow that no tiles are made of it.
-  bool ends_narrow = (n - 1) % panel_width<T> < narrow_width<T> && m > 1 && k >= narrow_depth &&
-                     (a.col_stride == 1 || a.row_stride == 1);
-  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a, must_pack);
-
-  Range rows(Range tiles) const { return {cut.tiles.begin(tiles.begin), cut.tiles.begin(tiles.end)}; }
-  Range columns(Range panels) const {
-    return {panels.begin * panel_width<T>, std::min(n, panels.end * panel_width<T>)};
-  }
-
-  Range tiles_of(int64_t block) const { return cut.row_blocks[block / cut.column_blocks.count]; }
-  Range panels_of(int64_t block) const { return cut.column_blocks[block % cut.column_blocks.count]; }
-
-  /// Those of the depths at which some of these rows of a may differ from zero.
-  Range in_band(Range depths, Range rows) const {
-    const int64_t begin = std::clamp(rows.begin + a_band.begin, depths.begin, depths.end);
-    return {begin, std::clamp(rows.end - 1 + a_band.end, begin, depths.end)};
-  }
-
-  /// A block that shares its panels of b with no other packs them itself, into the second cache.
-  bool packs_panels() const { return must_pack && cut.row_blocks.count == 1; }
-  /// Of a b that could be read as it lies a copy is worth while only if its rows are far apart, and used often.
-  bool packs_slab() const { return (must_pack || far_apart<T>(b.row_stride)) && cut.row_blocks.count > 1; }
-  /// A block that shares its rows of a with no other copies them itself, into the second cache.
-  bool copies_rows() const { return copies_a && cut.column_blocks.count == 1; }
-  bool copies_slab() const { return copies_a && !copies_rows(); }
-
-  T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
-};
-
-/// What remains to be done to the sums over depths.begin .. depths.end, of all k.
-template <class T>
-Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column) {
-  const bool first = depths.begin == 0, last = depths.end == x.k;
-  return {x.epilogue.accumulate || !first, last && x.epilogue.bias ? x.epilogue.bias + first_column : nullptr,
-          last && x.epilogue.relu};
-}
 
 /// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.
 template <class T>
@@ -94,14 +36,15 @@ struct Slab {
   Range depths;
   Matrix<const T> a;
   Panels<T> b;
-  Matrix<const T> narrow_b{};  // the last panel, if it is narrow
+  const T* tiles_of_a = nullptr;  // packed
+  Matrix<const T> narrow_b{};     // the last panel, if it is narrow
 };
 
 /// Copies of some panels, one after another.
 template <class T>
-Panels<T> packed(const Product<T>& x, Range depths, Range panels, std::vector<T>& buffer) {
+Panels<T> packed_panels(const Product<T>& x, Range depths, Range panels, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), stride = depth * panel_width<T>;
-  T* const first = room(buffer, panels.size() * stride);
+  T* const first = buffer.room(panels.size() * stride);
   parallel_for(panels.size(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
@@ -112,22 +55,44 @@ Panels<T> packed(const Product<T>& x, Range depths, Range panels, std::vector<T>
   return {first, stride, panel_width<T>};
 }
 
+/// Copies of some tiles of a, one after another.
+template <class T>
+const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
+  const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
+  T* const first = buffer.room(tiles.size() * size);
+  parallel_for(tiles.size(), divide_up(chunk_copies, size), [&](int64_t begin, int64_t end) {
+    constexpr int64_t columns_at_once = 16;  // tiles beside each other share lines of a, while these are near
+    for (int64_t p = 0; p < depth; p += columns_at_once) {
+      for (int64_t t = begin; t < end; ++t) {
+        const int64_t row = x.cut.tiles.begin(tiles.begin + t);
+        pack_tile(x.a.at(row, depths.begin + p), x.m - row, std::min(columns_at_once, depth - p),
+                  first + t * size + p * tile_stride<T>);
+      }
+    }
+  });
+  return first;
+}
+
 /// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
 template <class T>
 Slab<T> prepare(const Product<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
   if (x.packs_slab()) {
-    thread_local std::vector<T> buffer;
-    slab.b = packed(x, depths, {0, x.cut.panels}, buffer);
+    thread_local Buffer<T> buffer;
+    slab.b = packed_panels(x, depths, {0, x.cut.panels}, buffer);
   }
-  if (x.copies_slab()) {
-    thread_local std::vector<T> buffer;
-    slab.a = compact(slab.a, x.m, depths.size(), room(buffer, compact_size<T>(x.m, depths.size())));
+  if (x.copies_a && !x.owns_rows()) {
+    thread_local Buffer<T> buffer;
+    slab.a = compact(slab.a, x.m, depths.size(), buffer.room(compact_size<T>(x.m, depths.size())));
+  }
+  if (x.packs_a && !x.owns_rows()) {
+    thread_local Buffer<T> buffer;
+    slab.tiles_of_a = packed_tiles(x, depths, {0, x.cut.tiles.count}, buffer);
   }
   if (x.ends_narrow) {
     slab.narrow_b = x.b.at(depths.begin, x.columns({x.cut.panels - 1, x.cut.panels}).begin);
     if (!x.along_columns && x.b.row_stride != 1) {
-      thread_local std::vector<T> buffer;
+      thread_local Buffer<T> buffer;
       slab.narrow_b = dense_columns(slab.narrow_b, depths.size(), x.n % panel_width<T>, buffer);
     }
   }
@@ -138,18 +103,27 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
 template <class T>
 Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
   const Range rows = x.rows(tiles);
-  if (!x.copies_rows()) return slab.a.at(rows.begin, 0);
-  thread_local std::vector<T> buffer;
+  if (!x.copies_a || !x.owns_rows()) return slab.a.at(rows.begin, 0);
+  thread_local Buffer<T> buffer;
   return compact(slab.a.at(rows.begin, 0), rows.size(), slab.depths.size(),
-                 room(buffer, compact_size<T>(rows.size(), slab.depths.size())));
+                 buffer.room(compact_size<T>(rows.size(), slab.depths.size())));
+}
+
+/// The same tile by tile, if they are packed; null if they are not.
+template <class T>
+const T* tiles_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
+  if (!x.packs_a) return nullptr;
+  if (!x.owns_rows()) return slab.tiles_of_a + tiles.begin * packed_tile_size<T>(slab.depths.size());
+  thread_local Buffer<T> buffer;
+  return packed_tiles(x, slab.depths, tiles, buffer);
 }
 
 /// The panels of b that a block's tiles read, from its first on; in a buffer of this thread, if it packs them.
 template <class T>
 Panels<T> panels_of_b(const Product<T>& x, const Slab<T>& slab, Range panels) {
   if (!x.packs_panels()) return {slab.b.at(panels.begin), slab.b.stride, slab.b.row_stride};
-  thread_local std::vector<T> buffer;
-  return packed(x, slab.depths, panels, buffer);
+  thread_local Buffer<T> buffer;
+  return packed_panels(x, slab.depths, panels, buffer);
 }
 
 /// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
@@ -171,7 +145,7 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
-  if (!x.copies_slab() && below < x.cut.steps()) {
+  if ((x.owns_rows() || !(x.copies_a || x.packs_a)) && below < x.cut.steps()) {
     const Range below_depths = x.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));
     const Range part = Parts(below_depths.size(), blocks_in_row)[here % blocks_in_row];
     upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
@@ -182,6 +156,8 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
+  const T* const packed_a = tiles_of_a(x, slab, tiles);
+  const int64_t packed_size = packed_tile_size<T>(slab.depths.size());
   const Panels<T> b = panels_of_b(x, slab, panels);
   const int64_t first_row = x.rows(tiles).begin;
   Upcoming& upcoming = Upcoming::of_this_thread();
@@ -205,8 +181,11 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
-      kernel(depths.size(), a.at(rows.begin - first_row, skipped), b.at(p - panels.begin) + skipped * b.row_stride,
-             b.row_stride, x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
+      const Matrix<const T> tile =
+          packed_a ? Matrix<const T>{packed_a + (t - tiles.begin) * packed_size, 1, tile_stride<T>}
+                   : a.at(rows.begin - first_row, 0);
+      kernel(depths.size(), tile.at(0, skipped), b.at(p - panels.begin) + skipped * b.row_stride, b.row_stride,
+             x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
              upcoming.next_lines(lines_of_upcoming(rows.size(), vectors, depths.size())));
     }
   }
@@ -279,23 +258,15 @@ void multiply_as_it_lies(const Product<T>& x) {
   }
 }
 
-/// What a product does, about, in multiplications of half a vector: as much as narrow columns are, and two thirds of a
-/// number of b that is packed.
-template <class T>
-int64_t cost(const Product<T>& x) {
-  const int64_t halves = 2 * divide_up(x.n, lanes<T>) - (x.ends_narrow ? 1 : 0);
-  return x.k * (x.m * halves + (x.must_pack ? 2 * x.n / 3 : 0));
-}
-
 /// By way of c' = b' a', which is turned round in the end.
 template <class T>
 void multiply_transposed(const Product<T>& x, Product<T> transposed) {
-  thread_local std::vector<T> buffer;
-  transposed.c = room(buffer, x.m * x.n);
+  thread_local Buffer<T> buffer;
+  transposed.c = buffer.room(x.m * x.n);
   multiply_as_it_lies(transposed);
   parallel_for(x.cut.panels, divide_up(chunk_copies, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
-    thread_local std::vector<T> panel_buffer;
-    T* const panel = room(panel_buffer, x.m * panel_width<T>);
+    thread_local Buffer<T> panel_buffer;
+    T* const panel = panel_buffer.room(x.m * panel_width<T>);
     for (int64_t p = begin; p < end; ++p) {
       const Range columns = x.columns({p, p + 1});
       pack_panel(Matrix<const T>{transposed.c + columns.begin * x.m, 1, x.m}, x.m, columns.size(), panel);

@@ -2,10 +2,11 @@
 // Copies of parts of a matrix that lie closer together in memory than the original.
 
 #include <algorithm>
-#include <vector>
 
+#include "autograd/kernels/buffer.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/rows.h"
+#include "autograd/kernels/tile.h"
 #include "autograd/kernels/transpose.h"
 
 namespace reel::kernels {
@@ -69,14 +70,23 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   }
 }
 
-/// Room for `size` elements in a buffer that a thread keeps, and that grows when it has to.
+/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines.
 template <class T>
-T* room(std::vector<T>& buffer, int64_t size) {
-  if (std::ssize(buffer) < size) {
-    buffer = {};  // what it held is not wanted: nothing to copy, and no memory for both
-    buffer.resize(static_cast<std::size_t>(size));
+inline constexpr int64_t tile_stride = (tile_rows + lanes<T> - 1) / lanes<T>* lanes<T>;
+
+template <class T>
+int64_t packed_tile_size(int64_t depth) {
+  return (depth + 1) * tile_stride<T>;
+}
+
+/// Copies `depth` columns of a to `tile`, tile_stride elements apart. Of the `rows` elements of each only those that a
+/// tile needs.
+template <class T>
+void pack_tile(Matrix<const T> a, int64_t rows, int64_t depth, T* tile) {
+  for (int64_t p = 0; p < depth; ++p, a.data += a.col_stride, tile += tile_stride<T>) {
+    for_each_vector<T>(std::min(rows, tile_stride<T>),
+                       [&](int64_t i, int64_t count) { store(tile + i, load_part(a.data + i, count)); });
   }
-  return buffer.data();
 }
 
 /// How far apart rows of so many elements lie, if they are to lie close together without colliding.
@@ -111,8 +121,8 @@ Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buf
 
 /// A copy of few columns that is dense along them.
 template <class T>
-Matrix<const T> dense_columns(Matrix<const T> b, int64_t depth, int64_t width, std::vector<T>& buffer) {
-  T* const to = room(buffer, width * depth);
+Matrix<const T> dense_columns(Matrix<const T> b, int64_t depth, int64_t width, Buffer<T>& buffer) {
+  T* const to = buffer.room(width * depth);
   for (int64_t p = 0; p < depth; ++p) {
     for (int64_t j = 0; j < width; ++j) to[j * depth + p] = *b.at(p, j).data;
   }

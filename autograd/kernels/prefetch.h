@@ -27,27 +27,10 @@ struct Lines {
 inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
 inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
 
-/// Goes from line to line, and from run to run.
-class LineByLine {
- public:
-  explicit LineByLine(const Lines* runs) : run_(runs), next_(runs->first), left_(runs->count) {}
-
-  const void* next() {
-    const std::uintptr_t line = next_;
-    next_ += static_cast<std::uintptr_t>(run_->step);
-    if (--left_ == 0) {
-      ++run_;
-      next_ = run_->first;
-      left_ = run_->count;
-    }
-    return reinterpret_cast<const void*>(line);
-  }
-
- private:
-  const Lines* run_;
-  std::uintptr_t next_;
-  int64_t left_;
-};
+template <class T>
+Lines lines_from(const T* first, int64_t stride, int64_t count) {
+  return {reinterpret_cast<std::uintptr_t>(first), stride * static_cast<int64_t>(sizeof(T)), count};
+}
 
 /// The matrices that a thread reads next.
 class Upcoming {

@@ -23,17 +23,56 @@ inline constexpr int wide_vectors = 8;
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// Of a tile's products the last ones are added row by row. The first ones fetch c, a line each, the others what is
-/// upcoming; if they are fewer, all do.
+/// Of a tile's products the last ones are added row by row. With each of the others comes a line from memory: first of
+/// c, but for no more than half of them, then of what is upcoming.
 inline constexpr int64_t last_products = 2;
-constexpr int64_t lines_of_c(int64_t rows, int64_t vectors) { return rows * (vectors + 1); }
-constexpr int64_t first_to_fetch_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
-  const int64_t fetch_c = lines_of_c(rows, vectors);
-  return depth - last_products < 2 * fetch_c ? 0 : fetch_c;
+constexpr int64_t lines_of_c(int64_t rows, int64_t vectors, int64_t depth) {
+  return std::min(rows * (vectors + 1), std::max<int64_t>(0, depth - last_products) / 2);
 }
 constexpr int64_t lines_of_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
-  return std::max<int64_t>(0, depth - last_products - first_to_fetch_upcoming(rows, vectors, depth));
+  return std::max<int64_t>(0, depth - last_products - lines_of_c(rows, vectors, depth));
 }
+
+/// One column of a after the other. A processor adds 1, 2 or 4 times a register to an address for nothing: with three
+/// strides in a register of their own, an address for every fifth row is enough, and is all that moves on.
+template <class T, int Rows>
+class Columns {
+ public:
+  explicit Columns(const Matrix<const T>& a)
+      : stride_(opaque(a.row_stride * element)), three_strides_(opaque(3 * stride_)), step_(a.col_stride * element) {
+    row_0_ = reinterpret_cast<const char*>(a.data);
+    if (Rows > 5) row_5_ = row_0_ + 5 * stride_;
+    if (Rows > 10) row_10_ = row_5_ + 5 * stride_;
+  }
+
+  const T* data() const { return reinterpret_cast<const T*>(row_0_); }
+
+  [[gnu::always_inline]] T operator[](int row) const {
+    const char* const near = row < 5 ? row_0_ : row < 10 ? row_5_ : row_10_;
+    return *reinterpret_cast<const T*>(near + (row % 5 == 3 ? three_strides_ : row % 5 * stride_));
+  }
+
+  [[gnu::always_inline]] void move_on() {
+    row_0_ = opaque(row_0_ + step_);
+    if (Rows > 5) row_5_ = opaque(row_5_ + step_);
+    if (Rows > 10) row_10_ = opaque(row_10_ + step_);
+  }
+
+ private:
+  static_assert(Rows <= 15);
+  static constexpr std::ptrdiff_t element = sizeof(T);
+
+  /// Compilers must not see where x comes from: they would rather carry an address for each row along, for which there
+  /// are not enough registers.
+  template <class X>
+  [[gnu::always_inline]] static X opaque(X x) {
+    asm("" : "+r"(x));
+    return x;
+  }
+
+  std::ptrdiff_t stride_, three_strides_, step_;  // bytes
+  const char *row_0_, *row_5_, *row_10_;
+};
 
 /// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
 /// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as many as
@@ -76,81 +115,89 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, b_row.half, half_sum[i]);
   };
 
-  const T* a_column = a.data;
+  Columns<T, Rows> columns(a);
   auto add_products = [&]() __attribute__((always_inline)) {
     const RowOfB b_row = next_row_of_b();
-    // There are not enough registers for an address of each row. Compilers would try to have some anyway, carried on
-    // from product to product, if they could see where this one comes from.
-    const T* a_row = a_column;
-    asm("" : "+r"(a_row));
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i, a_row += a.row_stride) add_product(i, *a_row, b_row);
-    a_column += a.col_stride;
+    for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
+    columns.move_on();
   };
 
   // Memory is asked for more all the while, but for little at a time, lest a and b have to wait. Of c come the first
   // lines of all rows, then the second ones, ...
   const bool has_last = depth >= last_products;
-  const int64_t other_products = has_last ? depth - last_products : depth;
-  const bool all_fetch_upcoming = first_to_fetch_upcoming(Rows, Vectors, depth) == 0;
-  LineByLine ahead(all_fetch_upcoming ? upcoming : &nothing_new);
-  int64_t p = 0;
-  const T* line = c;
-  for (int row = 0, part = 0; p < std::min(lines_of_c(Rows, Vectors), other_products); ++p) {
-    __builtin_prefetch(line, 1);
-    __builtin_prefetch(ahead.next(), 0, 2);
-    line += c_stride;
-    if (++row == Rows) {
-      row = 0;
-      ++part;
-      line = c + (part < Vectors ? part * lanes<T> : width - 1);
+  int64_t left = has_last ? depth - last_products : depth, left_of_c = lines_of_c(Rows, Vectors, depth);
+  for (int part = 0; left > 0; ++part) {
+    Lines lines;
+    if (left_of_c > 0) {
+      const T* const first = c + (part < Vectors ? part * lanes<T> : width - 1);
+      lines = lines_from(first, c_stride, std::min<int64_t>(Rows, left_of_c));
+      left_of_c -= lines.count;
+    } else {
+      lines = *upcoming++;
     }
-    add_products();
-  }
-  if (!all_fetch_upcoming) ahead = LineByLine(upcoming);
-  for (; p < other_products; ++p) {
-    __builtin_prefetch(ahead.next(), 0, 2);
-    add_products();
+    const int64_t count = std::min(left, lines.count);
+    left -= count;
+    for (int64_t i = count; i > 0; --i) {
+      __builtin_prefetch(reinterpret_cast<const void*>(lines.first), 0, 2);
+      lines.first += static_cast<std::uintptr_t>(lines.step);
+      add_products();
+    }
   }
 
   // The last products are added row by row, so that a row is stored while others are still added up: next to
-  // multiplications, stores take no time.
-  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
-  const T* const bias = epilogue.bias;
+  // multiplications, stores take no time. But branches do: without anything to add, there are none.
   RowOfB b_rows[last_products];
   if (has_last) {
 #pragma GCC unroll 8
     for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
   }
-  const T* a_row = a_column;
-  T* row = c;
+  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
+  const T* const bias = epilogue.bias;
+  const bool is_plain = !accumulate && !bias && !relu;
+  const int64_t a_row_stride = a.row_stride, a_col_stride = a.col_stride;
+  auto finish_rows = [&](auto plain, auto with_last_products) __attribute__((always_inline)) {
+    const T* a_row = columns.data();
+    T* row = c;
 #pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i, a_row += a.row_stride, row += c_stride) {
-    if (has_last) {
+    for (int i = 0; i < Rows; ++i, a_row += a_row_stride, row += c_stride) {
+      if constexpr (with_last_products) {
 #pragma GCC unroll 8
-      for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * a.col_stride], b_rows[q]);
-    }
-    if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
-    if (accumulate) {
+        for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * a_col_stride], b_rows[q]);
+      }
+      if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
+      if constexpr (!plain) {
+        if (accumulate) {
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(row, v);
-    }
-    if (bias) {
+          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(row, v);
+        }
+        if (bias) {
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(bias, v);
-    }
-    if (relu) {
+          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(bias, v);
+        }
+        if (relu) {
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[i][v] = max(splat(T(0)), sum[i][v]);
-    }
+          for (int v = 0; v < Vectors; ++v) sum[i][v] = max(splat(T(0)), sum[i][v]);
+        }
+      }
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) {
-      if (edge != Edge::whole && v == last) {
-        store_n(row + v * lanes<T>, sum[i][v], rest);
-      } else {
-        store(row + v * lanes<T>, sum[i][v]);
+      for (int v = 0; v < Vectors; ++v) {
+        if (edge != Edge::whole && v == last) {
+          store_n(row + v * lanes<T>, sum[i][v], rest);
+        } else {
+          store(row + v * lanes<T>, sum[i][v]);
+        }
       }
     }
+  };
+  const std::true_type yes;
+  const std::false_type no;
+  if (is_plain && has_last) {
+    finish_rows(yes, yes);
+  } else if (has_last) {
+    finish_rows(no, yes);
+  } else {
+    finish_rows(no, no);
   }
 }
 

@@ -20,10 +20,9 @@ Addresses taken(Upcoming& upcoming, int64_t most = 1'000'000) {
   while (true) {
     const Lines* run = upcoming.next_lines(most - std::ssize(lines));
     if (run->count == endless) return lines;
-    LineByLine line_by_line(run);
     for (; run->count != endless; ++run) {
       for (int64_t i = 0; i < run->count; ++i) {
-        lines.push_back(line_of(reinterpret_cast<std::uintptr_t>(line_by_line.next())));
+        lines.push_back(line_of(run->first + static_cast<std::uintptr_t>(i * run->step)));
       }
     }
   }
