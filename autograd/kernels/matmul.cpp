@@ -181,9 +181,9 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
       const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
       const Range depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
-      const Matrix<const T> tile =
-          packed_a ? Matrix<const T>{packed_a + (t - tiles.begin) * packed_size, 1, tile_stride<T>}
-                   : a.at(rows.begin - first_row, 0);
+      const Matrix<const T> tile = packed_a
+                                       ? Matrix<const T>{packed_a + (t - tiles.begin) * packed_size, 1, tile_stride<T>}
+                                       : a.at(rows.begin - first_row, 0);
       kernel(depths.size(), tile.at(0, skipped), b.at(p - panels.begin) + skipped * b.row_stride, b.row_stride,
              x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
              upcoming.next_lines(lines_of_upcoming(rows.size(), vectors, depths.size())));
