@@ -26,7 +26,7 @@ struct Operand {
   T& at(int64_t i, int64_t j) { return memory[static_cast<std::size_t>(i * row_stride + j * col_stride)]; }
 };
 
-enum class Layout { rows, transposed, padded_rows, padded_transposed, scattered };
+enum class Layout { rows, transposed, padded_rows, padded_transposed, scattered, far_columns };
 constexpr std::array all_layouts = {Layout::rows, Layout::transposed, Layout::padded_rows, Layout::padded_transposed,
                                     Layout::scattered};
 
@@ -48,6 +48,9 @@ Operand<T> random_matrix(int64_t rows, int64_t columns, Layout layout, unsigned 
       break;
     case Layout::scattered:
       x.row_stride = 3 * columns + 1, x.col_stride = 3;
+      break;
+    case Layout::far_columns:
+      x.row_stride = 1, x.col_stride = rows + 509;
       break;
   }
   const int64_t size = rows == 0 || columns == 0 ? 0 : (rows - 1) * x.row_stride + (columns - 1) * x.col_stride + 1;
@@ -171,12 +174,24 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
+  check_product<TestType>(60, page, 70, Layout::rows, Layout::rows, true, false, false);  // one row of blocks
   check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);
+}
+
+TEMPLATE_TEST_CASE("matmul with columns that are far apart", "[matmul]", float, double) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{600, 130, 70},  // blocks as wide as c
+                                {100, 300, 300},
+                                {15, 98, 600},
+                                {14, 70, 64}}) {
+    check_product<TestType>(m, n, k, Layout::far_columns, Layout::rows, m == 600, m == 100, m == 15);
+    check_product<TestType>(m, n, k, Layout::far_columns, Layout::transposed, false, true, false);
+  }
 }
 
 TEMPLATE_TEST_CASE("matmul of a banded matrix leaves out what is zero", "[matmul]", float, double) {
   using T = TestType;
-  for (Layout layout : all_layouts) {
+  for (Layout layout : {Layout::rows, Layout::transposed, Layout::padded_rows, Layout::padded_transposed,
+                        Layout::scattered, Layout::far_columns}) {
     for (auto [m, n, k] : {std::array<int64_t, 3>{1, 40, 30},
                            {30, 1, 40},
                            {50, 40, 60},
@@ -306,7 +321,7 @@ TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[mat
                          {50, 600, 600},
                          {500, 70, 1024},
                          {500, 98, 600}}) {
-    for (const Layout layout : {Layout::rows, Layout::transposed}) {
+    for (const Layout layout : {Layout::rows, Layout::transposed, Layout::far_columns}) {
       const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, layout, 2);
       std::vector<std::vector<T>> results;
       for (int count : {1, 2, 3}) {

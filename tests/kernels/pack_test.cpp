@@ -1,5 +1,6 @@
 #include "autograd/kernels/pack.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tests/catch.h"
@@ -26,5 +27,25 @@ TEMPLATE_TEST_CASE("pack_panel copies rows, columns and scattered elements", "[p
         CHECK(wrong == 0);
       }
     }
+  }
+}
+
+TEMPLATE_TEST_CASE("pack_tile copies columns, and of the last rows those that are there", "[pack]", float, double) {
+  using T = TestType;
+  constexpr int64_t depth = 9, stride = 40;
+  for (int64_t rows = 1; rows <= tile_stride<T> + 1; ++rows) {
+    CAPTURE(rows);
+    std::vector<T> memory(static_cast<std::size_t>((depth - 1) * stride + rows));  // ends with the last row
+    for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<T>(i);
+    const Matrix<const T> a{memory.data(), 1, stride};
+    std::vector<T> tile(static_cast<std::size_t>(packed_tile_size<T>(depth)));
+    pack_tile(a, rows, depth, tile.data());
+    int64_t wrong = 0;
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t i = 0; i < std::min<int64_t>(rows, tile_rows); ++i) {
+        wrong += tile.data()[p * tile_stride<T> + i] != *a.at(i, p).data;
+      }
+    }
+    CHECK(wrong == 0);
   }
 }
