@@ -81,6 +81,8 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 enum class Rows { dense, spaced };
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows layout = Rows::dense);
+/// relu(linear(x, weight, bias)), without writing and reading what it begins with.
+Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
 /// weights of a few queries at a time; nn/attention.h has the same in small steps. Weights are dropped with probability
 /// `drop` < 1, as by dropout(). (ops/attention.cpp)

@@ -1,17 +1,14 @@
 #include "nn/feed_forward.h"
 
 namespace reel::nn {
-namespace {
 
-/// A convolution of width 1 is a linear map of every position: no need to bring time to the last axis and back.
-Tensor at_every_position(const Conv1d& conv, const Tensor& x) { return linear(x, conv.weight.squeeze(2), conv.bias); }
+FeedForward::FeedForward(int64_t width, int64_t hidden, Activation activation, DType dtype)
+    : wider(child("0", Linear(width, hidden, Bias::yes, dtype))),
+      back(child("2", Linear(hidden, width, Bias::yes, dtype))),
+      activation_(activation) {}
 
-}  // namespace
-
-Sequential feed_forward(int64_t width, int64_t hidden, Activation activation, DType dtype) {
-  return Sequential(
-      Linear(width, hidden, Bias::yes, dtype), [activation](const Tensor& x) { return activate(activation, x); },
-      Linear(hidden, width, Bias::yes, dtype));
+Tensor FeedForward::operator()(const Tensor& x) const {
+  return back(activation_ == Activation::relu ? linear_relu(x, wider.weight, wider.bias) : gelu(wider(x)));
 }
 
 ConvFeedForward::ConvFeedForward(int64_t width, int64_t hidden, double dropout, Norm norm, DType dtype)
@@ -21,7 +18,9 @@ ConvFeedForward::ConvFeedForward(int64_t width, int64_t hidden, double dropout, 
       residual(merged(Residual(norm, width, dropout, dtype))) {}
 
 Tensor ConvFeedForward::operator()(const Tensor& x) const {
-  return residual(x, [&](const Tensor& in) { return at_every_position(w_2, drop(relu(at_every_position(w_1, in)))); });
+  // A convolution of width 1 is a linear map of every position: no need to bring time to the last axis and back.
+  const Tensor wider = w_1.weight.squeeze(2), back = w_2.weight.squeeze(2);
+  return residual(x, [&](const Tensor& in) { return linear(drop(linear_relu(in, wider, w_1.bias)), back, w_2.bias); });
 }
 
 }  // namespace reel::nn

@@ -7,13 +7,19 @@
 namespace reel::nn {
 
 enum class Activation { relu, gelu };
-inline Tensor activate(Activation activation, const Tensor& x) {
-  return activation == Activation::relu ? relu(x) : gelu(x);
-}
 
-/// Two linear layers: x (..., D) -> (..., hidden) -> (..., D). Parameters 0.weight, 2.weight, ...
-Sequential feed_forward(int64_t width, int64_t hidden, Activation activation = Activation::relu,
-                        DType dtype = DType::f32);
+/// Two linear layers: x (..., D) -> (..., hidden) -> (..., D). Parameters 0.weight, 2.weight, ..., as in
+/// Sequential(Linear, relu, Linear).
+class FeedForward : public Module {
+ public:
+  FeedForward(int64_t width, int64_t hidden, Activation activation = Activation::relu, DType dtype = DType::f32);
+  Tensor operator()(const Tensor& x) const;
+
+  Linear wider, back;
+
+ private:
+  Activation activation_;
+};
 
 /// The same as two convolutions of width 1 over x (B, T, D), with residual connection and normalization.
 class ConvFeedForward : public Module {

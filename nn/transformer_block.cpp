@@ -8,7 +8,7 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
     : attention(child("attention", WideAttention(width, heads, o.dtype))),
       norm1(child("norm1", LayerNorm(width, 1e-5, o.dtype))),
       norm2(child("norm2", LayerNorm(width, 1e-5, o.dtype))),
-      ff(child("ff", feed_forward(width, o.hidden > 0 ? o.hidden : 4 * width, o.activation, o.dtype))),
+      ff(child("ff", FeedForward(width, o.hidden > 0 ? o.hidden : 4 * width, o.activation, o.dtype))),
       drop(child("drop", Dropout(o.dropout))),
       norm_(o.norm) {
   if (norm_ == Norm::none) fail("TransformerBlock: without normalization nothing holds a stack of blocks in bounds");

@@ -27,7 +27,7 @@ class TransformerBlock : public Module {
 
   WideAttention attention;
   LayerNorm norm1, norm2;
-  Sequential ff;
+  FeedForward ff;
   Dropout drop;
 
  private:

@@ -77,6 +77,41 @@ void add_product(Grads& grads, std::size_t input, const Tensor& x, const Tensor&
   grads.add(input, std::move(dx));
 }
 
+enum class Relu { no, yes };
+
+/// x Wᵀ + b, and what is negative replaced by 0, if that is wanted.
+Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout,
+              Relu relu) {
+  if (x.rank() == 0 || weight.rank() != 2) {
+    fail(operation, ": x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
+  }
+  check_inner(operation, "x", x, "weight", weight, -1);
+  if (bias.defined()) check_bias(operation, bias, weight);
+
+  const int64_t in = weight.size(1), out = weight.size(0);
+  const Tensor rows = as_rows(detach(x));
+  const int64_t count = rows.size(0);
+  const Tensor shift = bias.defined() ? dense(bias) : bias;
+  const Tensor y = layout == Rows::spaced ? spaced({count, out}, x.dtype()) : Tensor({count, out}, x.dtype());
+  with_type(x.dtype(), [&]<class T>(T) {
+    kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), y.stride(0),
+                    {.bias = shift.defined() ? shift.data<T>() : nullptr, .relu = relu == Relu::yes});
+  });
+  return reshape(y, with_last(x.shape(), out));
+}
+
+std::vector<Tensor> inputs_of_affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return bias.defined() ? std::vector<Tensor>{x, weight, bias} : std::vector<Tensor>{x, weight};
+}
+
+/// Those of x Wᵀ + b, from its own.
+void add_affine_gradients(Grads& grads, const Tensor& x, const Tensor& weight, const Tensor& some_dy) {
+  const Tensor dy = as_rows(some_dy);
+  add_product(grads, 0, x, dy, weight);
+  add_product(grads, 1, weight, dy.transpose(0, 1), as_rows(x));
+  if (grads.needs(2)) grads.add(2, sum(dy, {0}));
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -94,29 +129,17 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 
 /// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
-  if (x.rank() == 0 || weight.rank() != 2) {
-    fail("linear: x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
-  }
-  check_inner("linear", "x", x, "weight", weight, -1);
-  const int64_t in = weight.size(1), out = weight.size(0);
-  if (bias.defined()) check_bias("linear", bias, weight);
+  const Tensor y = affine("linear", x, weight, bias, layout, Relu::no);
+  return record("linear", inputs_of_affine(x, weight, bias), y,
+                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
+}
 
-  const Tensor rows = as_rows(detach(x));
-  const int64_t count = rows.size(0);
-  const Tensor shift = bias.defined() ? dense(bias) : bias;
-  Tensor y = layout == Rows::spaced ? spaced({count, out}, x.dtype()) : Tensor({count, out}, x.dtype());
-  with_type(x.dtype(), [&]<class T>(T) {
-    kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), y.stride(0),
-                    {.bias = shift.defined() ? shift.data<T>() : nullptr});
+/// y = max(x Wᵀ + b, 0)          dx, dW and db as above, from dy where y > 0, else 0
+Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor y = affine("linear_relu", x, weight, bias, Rows::dense, Relu::yes);
+  return record("linear_relu", inputs_of_affine(x, weight, bias), y, [x, weight, y](const Tensor& dy, Grads& grads) {
+    add_affine_gradients(grads, x, weight, where_positive(y, dy));
   });
-  auto backward = [x, weight](const Tensor& some_dy, Grads& grads) {
-    const Tensor dy = as_rows(some_dy);
-    add_product(grads, 0, x, dy, weight);
-    add_product(grads, 1, weight, dy.transpose(0, 1), as_rows(x));
-    if (grads.needs(2)) grads.add(2, sum(dy, {0}));
-  };
-  y = reshape(y, with_last(x.shape(), out));
-  return bias.defined() ? record("linear", {x, weight, bias}, y, backward) : record("linear", {x, weight}, y, backward);
 }
 
 // A convolution is a sum of linear maps, one for each element of the kernel, of x shifted by that element's place.

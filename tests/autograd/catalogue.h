@@ -197,6 +197,12 @@ inline std::vector<Row> catalogue() {
   add_row("linear(x, weight, bias, layout)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
   add_row("linear(x, weight, bias, layout)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
   add_row("linear(x, weight, bias, layout)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
+  const auto rectified = [](const Xs& x) {  // by way of a bias that leaves something above 0 even of equal numbers
+    return x.size() == 3 ? linear_relu(x[0], x[1], x[2] + 2.0) : linear_relu(x[0], x[1]);
+  };
+  add_row("linear_relu(x, weight, bias)", rectified, {any({2, 3}), any({9, 3}, 5), any({9}, 3)});
+  add_row("linear_relu(x, weight, bias)", rectified, {any({2, 2, 3}), any({9, 3}, 5)});
+  add_row("linear_relu(x, weight, bias)", rectified, {any({3}), any({9, 3}, 5), any({9}, 3)});
   for (const Conv1dOptions& options :
        {Conv1dOptions{}, Conv1dOptions{2, 1, 1}, Conv1dOptions{1, 2, 2}, Conv1dOptions{3, 1, 2}}) {
     const auto f = [=](const Xs& x) { return conv1d(x[0], x[1], x.size() == 3 ? x[2] : Tensor(), options); };

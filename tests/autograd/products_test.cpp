@@ -176,6 +176,29 @@ TEST_CASE("linear is one entry, whatever the rank of x") {
   }
 }
 
+TEST_CASE("linear_relu is relu of linear, bit by bit, and so are its gradients") {
+  for (const Shape& shape : {Shape{40}, Shape{7, 40}, Shape{3, 5, 40}, Shape{0, 40}}) {
+    const std::vector<Tensor> inputs{any(shape), any({33, 40}, 2), any({33}, 3)};
+    const Tensor y = linear_relu(inputs[0], inputs[1], inputs[2]);
+    CHECK(same_bits(y, relu(linear(inputs[0], inputs[1], inputs[2]))));
+    CHECK(same_bits(linear_relu(inputs[0], inputs[1]), relu(linear(inputs[0], inputs[1]))));
+    const auto fused = gradients_of([](const auto& x) { return linear_relu(x[0], x[1], x[2]); }, inputs);
+    const auto composed = gradients_of([](const auto& x) { return relu(linear(x[0], x[1], x[2])); }, inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) CHECK(same_bits(fused[i], composed[i]));
+  }
+}
+
+TEST_CASE("linear_relu: NaN stays, and at 0 there is no gradient") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = tensor({2, 1}, {nan, 0}, DType::f64), w = ones({3, 1}, DType::f64);
+  const Values y = linear_relu(x, w).to_vector();
+  CHECK(std::isnan(y[0]));
+  CHECK(y[3] == 0);
+  const auto gradients =
+      gradients_of([](const auto& in) { return linear_relu(in[0], in[1]); }, {tensor({1, 1}, {0}, DType::f64), w});
+  CHECK(gradients[0].to_vector() == Values{0});
+}
+
 TEST_CASE("linear refuses what does not fit") {
   CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 5})),
                     ContainsSubstring("linear") && ContainsSubstring("(2, 3)") && ContainsSubstring("(4, 5)"));
@@ -186,6 +209,8 @@ TEST_CASE("linear refuses what does not fit") {
                     ContainsSubstring("linear: operands are f32 and f64"));
   CHECK_THROWS_WITH(linear(ones({2, 3}), ones({4, 3}), ones({4}, DType::f64)),
                     ContainsSubstring("linear: operands are f32 and f64"));
+  CHECK_THROWS_WITH(linear_relu(ones({2, 3}), ones({4, 5})), ContainsSubstring("linear_relu: inner dimensions differ"));
+  CHECK_THROWS_WITH(linear_relu(ones({2, 3}), ones({4, 3}), ones({3})), ContainsSubstring("linear_relu: bias is (3,)"));
 }
 
 TEST_CASE("conv1d agrees with its definition") {

@@ -68,6 +68,8 @@ std::vector<Row> large_rows() {
           {cube, any({40, 33, 70}, 5)});
   add_row("linear(x, weight, bias, layout)", [](const Xs& in) { return linear(in[0], in[1], in[2]); },
           {cube, any({150, 70}, 5), any({150}, 6)});
+  add_row("linear_relu(x, weight, bias)", [](const Xs& in) { return linear_relu(in[0], in[1], in[2]); },
+          {cube, any({150, 70}, 5), any({150}, 6)});
   add_row("conv1d(x, weight, bias, options)", [](const Xs& in) { return conv1d(in[0], in[1], in[2], {.padding = 1}); },
           {cube, any({50, 35, 3}, 5), any({50}, 6)});
 

@@ -86,6 +86,7 @@ std::vector<Operation> operations(int64_t R, int64_t C) {
       {"gather", {x}, [labels](const Xs& v) { return gather(v[0], 1, labels); }},
       {"embedding", {randn({5000, C})}, [words](const Xs& v) { return embedding(v[0], words); }},
       {"linear", {x, weight, row}, [](const Xs& v) { return linear(v[0], v[1], v[2]); }},
+      {"linear_relu", {x, weight, row}, [](const Xs& v) { return linear_relu(v[0], v[1], v[2]); }},
       {"linear_1_row", {randn({1, C}), weight, row}, [](const Xs& v) { return linear(v[0], v[1], v[2]); }},
       {"conv1d",
        {randn({R / 32, C, 32}), randn({C, C, 3}), row},

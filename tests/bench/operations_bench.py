@@ -60,6 +60,7 @@ OPERATIONS = {
     "gather": (lambda a: a.gather(1, labels[:, None])[:, 0], x),
     "embedding": (lambda table: F.embedding(words, table), torch.randn(5000, C)),
     "linear": (F.linear, x, weight, row),
+    "linear_relu": (lambda x, weight, row: torch.relu(F.linear(x, weight, row)), x, weight, row),
     "linear_1_row": (F.linear, torch.randn(1, C), weight, row),
     "conv1d": (lambda *inputs: F.conv1d(*inputs, padding=1), torch.randn(R // 32, C, 32), torch.randn(C, C, 3), row),
 }

@@ -112,6 +112,8 @@ def products():
     case("linear.no_bias", F.linear, normal(6, 5), normal(3, 5))
     case("linear.vector", F.linear, normal(5), normal(3, 5), normal(3))
     case("linear.batch", F.linear, normal(2, 3, 5), normal(17, 5), normal(17))
+    case("linear_relu", lambda x, w, b: F.relu(F.linear(x, w, b)), normal(6, 5), normal(17, 5), normal(17))
+    case("linear_relu.no_bias", lambda x, w: F.relu(F.linear(x, w)), normal(2, 3, 5), normal(4, 5))
     case("linear.transposed", lambda x, w, b: F.linear(x.t(), w.t(), b), normal(5, 6), normal(5, 3), normal(3))
     case("conv1d", F.conv1d, normal(2, 3, 9), normal(4, 3, 3), normal(4))
     case("conv1d.no_bias", F.conv1d, normal(2, 3, 9), normal(4, 3, 3))

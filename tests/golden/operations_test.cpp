@@ -141,6 +141,8 @@ void add_products(Functions& all) {
   for (const char* name : {"linear", "linear.vector", "linear.batch"}) {
     all[name] = [](const Given& in) { return linear(in.x[0], in.x[1], in.x[2]); };
   }
+  all["linear_relu"] = [](const Given& in) { return linear_relu(in.x[0], in.x[1], in.x[2]); };
+  all["linear_relu.no_bias"] = [](const Given& in) { return linear_relu(in.x[0], in.x[1]); };
   all["linear.no_bias"] = [](const Given& in) { return linear(in.x[0], in.x[1]); };
   all["linear.transposed"] = [=](const Given& in) { return linear(turned(in.x[0]), turned(in.x[1]), in.x[2]); };
 

@@ -174,7 +174,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
-  check_product<TestType>(60, page, 70, Layout::rows, Layout::rows, true, false, false);  // one row of blocks
+  check_product<TestType>(60, page, 70, Layout::rows, Layout::rows, true, false, false);   // one row of blocks
   check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);
 }
 

@@ -8,7 +8,7 @@ using namespace reel::tests;
 
 TEST_CASE("feed forward: wider and back, named by position") {
   manual_seed(60);
-  const Sequential ff = feed_forward(3, 5, Activation::gelu, DType::f64);
+  const FeedForward ff(3, 5, Activation::gelu, DType::f64);
   CHECK(names(ff) == std::vector<std::string>{"0.weight", "0.bias", "2.weight", "2.bias"});
   const StateDict state = ff.state_dict();
   CHECK(state[0].second.shape() == Shape{5, 3});
@@ -16,10 +16,11 @@ TEST_CASE("feed forward: wider and back, named by position") {
   const Tensor x = normal({2, 4, 3}, 1);
   auto by_hand = [&](const Tensor& inner) { return linear(inner, state[2].second, state[3].second); };
   CHECK(same_bits(ff(x), by_hand(gelu(linear(x, state[0].second, state[1].second)))));
-  Sequential with_relu = feed_forward(3, 5, Activation::relu, DType::f64);
+  FeedForward with_relu(3, 5, Activation::relu, DType::f64);
   with_relu.load_state_dict(state);
   CHECK(same_bits(with_relu(x), by_hand(relu(linear(x, state[0].second, state[1].second)))));
   CHECK(check_parameters(ff, [&] { return ff(x); }).problem == "");
+  CHECK(check_parameters(with_relu, [&] { return with_relu(x); }).problem == "");
 }
 
 TEST_CASE("feed forward: two convolutions of width 1") {
