@@ -67,23 +67,31 @@ Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
   return attention_weights(split_heads(toqueries(x), heads_), split_heads(tokeys(x), heads_), mask);
 }
 
-Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, KeyValueCache* past) const {
-  if (!past && x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(x, mask);
-  const Tensor queries = split_heads(toqueries(x), heads_);  // (B, H, T, D)
-  KeysAndValues seen{split_heads(tokeys(x), heads_), split_heads(tovalues(x), heads_)};
-  if (past) seen = past->append(seen);
-  return unifyheads(merge_heads(dot_product_attention(queries, seen.keys, seen.values, mask)));
+Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) const {
+  if (past) {
+    if (!past->maps.unify.defined()) past->maps = join();
+    return with_joined_maps(past->maps, x, mask, &past->seen);
+  }
+  // To join the maps costs less than to map more than D tokens twice.
+  if (x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(join(), x, mask, nullptr);
+  const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
+  return unifyheads(merge_heads(dot_product_attention(queries, keys, split_heads(tovalues(x), heads_), mask)));
 }
 
-Tensor WideAttention::with_joined_maps(const Tensor& x, const Mask& mask) const {
-  const int64_t D = x.size(2), H = heads_;
+WideAttention::JoinedMaps WideAttention::join() const {
+  const int64_t D = unifyheads.weight.size(0), H = heads_;
   const Tensor wq = toqueries.weight.view({H, D, D}), wk = tokeys.weight.view({H, D, D});
   const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
-  const Tensor to_queries = matmul(wk.transpose(1, 2), wq).view({H * D, D});
-  const Tensor unify = matmul(wu, wv).transpose(0, 1).reshape({D, H * D});
-  const Tensor queries = split_heads(linear(x, to_queries, {}, Rows::spaced), H);  // (B, H, T, D)
-  const Tensor seen = x.unsqueeze(1);                                              // (B, 1, T, D)
-  return linear(merge_heads(dot_product_attention(queries, seen, seen, mask)), unify, unifyheads.bias);
+  return {matmul(wk.transpose(1, 2), wq).view({H * D, D}), matmul(wu, wv).transpose(0, 1).reshape({D, H * D})};
+}
+
+Tensor WideAttention::with_joined_maps(const JoinedMaps& maps, const Tensor& x, const Mask& mask,
+                                       KeyValueCache* past) const {
+  const Tensor queries = split_heads(linear(x, maps.to_queries, {}, Rows::spaced), heads_);  // (B, H, T, D)
+  KeysAndValues seen{x.unsqueeze(1), x.unsqueeze(1)};                                        // (B, 1, T, D)
+  if (past) seen = past->append(seen);
+  const Tensor attended = merge_heads(dot_product_attention(queries, seen.keys, seen.values, mask));
+  return linear(attended, maps.unify, unifyheads.bias);
 }
 
 }  // namespace reel::nn

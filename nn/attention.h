@@ -49,8 +49,19 @@ class SingleHeadAttention : public Module {
 class WideAttention : public Module {
  public:
   WideAttention(int64_t width, int64_t heads, DType dtype = DType::f32);
+  /// Two maps in a row are one. Each is as wide as the embedding, and
+  ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = (Wu Wv) (x p),
+  /// so that x itself is the keys and the values of all heads.
+  struct JoinedMaps {
+    Tensor to_queries, unify;  // (H D, D), (D, H D)
+  };
+  /// What is kept of texts that grow, while the weights stay what they are.
+  struct Past {
+    KeyValueCache seen;
+    JoinedMaps maps;
+  };
   /// With `past`, x goes on from the tokens that it holds, attends to them as well, and is added to them.
-  Tensor operator()(const Tensor& x, const Mask& mask, KeyValueCache* past = nullptr) const;
+  Tensor operator()(const Tensor& x, const Mask& mask, Past* past = nullptr) const;
   /// Where it looks: (B, H, T, T).
   Tensor maps(const Tensor& x, const Mask& mask) const;
 
@@ -58,11 +69,9 @@ class WideAttention : public Module {
   Linear unifyheads;                   // (D, H D)
 
  private:
-  /// The same with half as many maps of x. Each is as wide as the embedding, so that two in a row are one of that size,
-  ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = (Wu Wv) (x p),
-  /// and to multiply these once costs less than to map more than D tokens twice. Then x itself is the keys and the
-  /// values of all heads.
-  Tensor with_joined_maps(const Tensor& x, const Mask& mask) const;
+  JoinedMaps join() const;
+  /// The same with half as many maps of x.
+  Tensor with_joined_maps(const JoinedMaps& maps, const Tensor& x, const Mask& mask, KeyValueCache* past) const;
 
   int64_t heads_;
 };

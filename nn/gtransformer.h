@@ -31,7 +31,7 @@ class GTransformer : public LanguageModel {
   /// What is kept of texts that grow.
   struct Past {
     int64_t length = 0;  // tokens so far
-    std::vector<KeyValueCache> blocks;
+    std::vector<WideAttention::Past> blocks;
   };
   /// tokens (B, T) that go on from `past`, and are added to it -> (B, V): the log-probability of each token to come
   /// next. The same as operator() has it for the last of all tokens, but for rounding. Throws if a tape is recording,

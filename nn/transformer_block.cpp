@@ -14,7 +14,7 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
   if (norm_ == Norm::none) fail("TransformerBlock: without normalization nothing holds a stack of blocks in bounds");
 }
 
-Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, KeyValueCache* past) const {
+Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, WideAttention::Past* past) const {
   if (norm_ == Norm::pre) {
     const Tensor attended = drop(attention(norm1(x), mask, past)) + x;
     return drop(ff(norm2(attended))) + attended;

@@ -21,7 +21,7 @@ class TransformerBlock : public Module {
 
   TransformerBlock(int64_t width, int64_t heads, const Options& options);
   /// x (B, T, D) -> (B, T, D). With `past`, it goes on from the tokens that its attention has kept there.
-  Tensor operator()(const Tensor& x, const Mask& mask, KeyValueCache* past = nullptr) const;
+  Tensor operator()(const Tensor& x, const Mask& mask, WideAttention::Past* past = nullptr) const;
   /// Where its attention looks: (B, H, T, T).
   Tensor attention_maps(const Tensor& x, const Mask& mask) const;
 

@@ -313,8 +313,9 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
   if (count == 0 || m == 0 || n == 0) return;
   const Nest<2> nest(batch, {a_strides, b_strides});
   int64_t along = nest.row_length();
-  if (nest.row_stride(1) == 0 && nest.row_stride(0) == m * a.row_stride) {
-    // The same b for matrices that lie one below the other: one tall product.
+  if (nest.row_stride(1) == 0 && (m == 1 || nest.row_stride(0) == m * a.row_stride)) {
+    // The same b for matrices that lie one below the other, as single rows always do: one tall product.
+    if (m == 1) a.row_stride = nest.row_stride(0);
     m *= along;
     count /= along;
     along = 1;

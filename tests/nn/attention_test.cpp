@@ -207,11 +207,11 @@ TEST_CASE("attention: to what was kept of the past is attention to all of it") {
   for (const Mask& mask : {Mask::causal(), Mask::first()}) {
     const Tensor all = wide(x, mask);
     for (const std::vector<int64_t>& ends : {std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7}, {4, 7}, {3, 4, 7}, {7}}) {
-      KeyValueCache past;
+      WideAttention::Past past;
       for (int64_t end : ends) {
-        const int64_t start = past.length();
+        const int64_t start = past.seen.length();
         CHECK(close(wide(x.slice(1, start, end), mask, &past), all.slice(1, start, end)));
-        CHECK(past.length() == end);
+        CHECK(past.seen.length() == end);
       }
     }
   }
