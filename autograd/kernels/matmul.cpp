@@ -174,7 +174,6 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
       }
     }
     const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
-    const int64_t vectors = divide_up(columns.size(), lanes<T>);
     Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, x.cut.tiles.begin(t + 1)};
@@ -186,7 +185,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
                                        : a.at(rows.begin - first_row, 0);
       kernel(depths.size(), tile.at(0, skipped), b.at(p - panels.begin) + skipped * b.row_stride, b.row_stride,
              x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
-             upcoming.next_lines(lines_of_upcoming(rows.size(), vectors, depths.size())));
+             upcoming.next_lines(lines_of_upcoming(rows.size(), depths.size())));
     }
   }
 }
@@ -219,7 +218,7 @@ void multiply_row(const Product<T>& x, Range panels) {
     const int64_t j = panels.begin * panel_width<T>;
     multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
                                                    wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
-                                                   upcoming.next_lines(lines_of_upcoming(1, wide_vectors, x.k)));
+                                                   upcoming.next_lines(lines_of_upcoming(1, x.k)));
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

@@ -27,11 +27,6 @@ struct Lines {
 inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
 inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
 
-template <class T>
-Lines lines_from(const T* first, int64_t stride, int64_t count) {
-  return {reinterpret_cast<std::uintptr_t>(first), stride * static_cast<int64_t>(sizeof(T)), count};
-}
-
 /// The matrices that a thread reads next.
 class Upcoming {
  public:

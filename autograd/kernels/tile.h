@@ -23,14 +23,14 @@ inline constexpr int wide_vectors = 8;
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// Of a tile's products the last ones are added row by row. With each of the others comes a line from memory: first of
-/// c, but for no more than half of them, then of what is upcoming.
+/// Of a tile's products the last ones are added row by row. With each of the first ones comes a row of c from memory,
+/// but with no more than half of them, and with each of the others a line of what is upcoming.
 inline constexpr int64_t last_products = 2;
-constexpr int64_t lines_of_c(int64_t rows, int64_t vectors, int64_t depth) {
-  return std::min(rows * (vectors + 1), std::max<int64_t>(0, depth - last_products) / 2);
+constexpr int64_t products_with_c(int64_t rows, int64_t depth) {
+  return std::min(rows, std::max<int64_t>(0, depth - last_products) / 2);
 }
-constexpr int64_t lines_of_upcoming(int64_t rows, int64_t vectors, int64_t depth) {
-  return std::max<int64_t>(0, depth - last_products - lines_of_c(rows, vectors, depth));
+constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
+  return std::max<int64_t>(0, depth - last_products - products_with_c(rows, depth));
 }
 
 /// One column of a after the other. A processor adds 1, 2 or 4 times a register to an address for nothing: with three
@@ -123,24 +123,24 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     columns.move_on();
   };
 
-  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait. Of c come the first
-  // lines of all rows, then the second ones, ...
+  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait.
   const bool has_last = depth >= last_products;
-  int64_t left = has_last ? depth - last_products : depth, left_of_c = lines_of_c(Rows, Vectors, depth);
-  for (int part = 0; left > 0; ++part) {
-    Lines lines;
-    if (left_of_c > 0) {
-      const T* const first = c + (part < Vectors ? part * lanes<T> : width - 1);
-      lines = lines_from(first, c_stride, std::min<int64_t>(Rows, left_of_c));
-      left_of_c -= lines.count;
-    } else {
-      lines = *upcoming++;
-    }
-    const int64_t count = std::min(left, lines.count);
+  const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
+  const T* row_of_c = c;
+  for (int64_t i = with_c; i > 0; --i) {
+    __builtin_prefetch(row_of_c, 0, 2);
+    __builtin_prefetch(row_of_c + width - 1, 0, 2);
+    row_of_c += c_stride;
+    add_products();
+  }
+  for (int64_t left = products - with_c; left > 0; ++upcoming) {
+    const int64_t count = std::min(left, upcoming->count);
+    std::uintptr_t line = upcoming->first;
+    const auto step = static_cast<std::uintptr_t>(upcoming->step);
     left -= count;
     for (int64_t i = count; i > 0; --i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(lines.first), 0, 2);
-      lines.first += static_cast<std::uintptr_t>(lines.step);
+      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+      line += step;
       add_products();
     }
   }
