@@ -181,6 +181,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul with columns that are far apart", "[matmul]", float, double) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{600, 130, 70},  // blocks as wide as c
                                 {100, 300, 300},
+                                {150, 300, 100},  // several rows of blocks
                                 {15, 98, 600},
                                 {14, 70, 64}}) {
     check_product<TestType>(m, n, k, Layout::far_columns, Layout::rows, m == 600, m == 100, m == 15);
