@@ -142,7 +142,7 @@ Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   });
 }
 
-// A convolution is a sum of linear maps, one for each element of the kernel, of x shifted by that element's place.
+// A convolution is one linear map of all that is seen from each place.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
   const auto [stride, padding, dilation] = options;
   if (x.rank() != 3 || weight.rank() != 3 || x.size(1) != weight.size(1)) {
@@ -160,13 +160,12 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor padded = padding == 0 ? x : slice_scatter(x, {x.size(0), x.size(1), T}, 2, padding);
   const int64_t last = (T - reach) / stride * stride;  // where the kernel starts for the last output
 
-  Tensor y;
+  std::vector<Tensor> seen;  // by each of the kernel's elements: (B, T', in)
   for (int64_t k = 0; k < K; ++k) {
-    const Tensor shifted = slice(padded, 2, k * dilation, k * dilation + last + 1, stride);  // (B, in, T')
-    const Tensor part = matmul(select(weight, 2, k), shifted);                               // (B, out, T')
-    y = y.defined() ? y + part : part;
+    seen.push_back(transpose(slice(padded, 2, k * dilation, k * dilation + last + 1, stride), 1, 2));
   }
-  return bias.defined() ? y + unsqueeze(bias, 1) : y;
+  const Tensor map = reshape(transpose(weight, 1, 2), {weight.size(0), K * weight.size(1)});
+  return transpose(linear(cat(seen, 2), map, bias), 1, 2);
 }
 
 }  // namespace reel
