@@ -13,13 +13,18 @@ namespace reel::kernels {
 // A panel is what a column of tiles needs of b: `slab_depth` rows of it, one tile wide. The tiles take turns on it, one
 // below the other. Deeper panels visit c less often; these, and the rows of a that go with them, still fit the second
 // cache together. Of an a that lies row by row, a tile's 14 rows are as many lines for 16 of the k; column by column,
-// each k has a line or two of its own: then half as many k fill the first cache.
+// each k has a line or two of its own: then half as many k fill the first cache. Where a is copied, tile and panel
+// should stay in the first cache together, with room for what is fetched and stored meanwhile.
 inline constexpr int64_t slab_depth = 512;
 inline constexpr int64_t slab_depth_along_columns = slab_depth / 2;
+inline constexpr int64_t slab_depth_of_copies = 192;
 
-// A block of c is what one thread works on: small enough that there are several, large enough that the rows of a, once
-// they are in the second cache, meet many panels, and a panel many rows.
-inline constexpr int64_t block_tiles = 10;
+// A block of c is what one thread works on: small enough that there are several, large enough that a panel meets many
+// rows, and these, once they are in the second cache, many panels. Blocks of a high c are low: each of their rows may
+// lie in a page of memory of its own, and the processor knows the places of some dozens of pages at a time. A c of few
+// tiles stays in one piece, lest all of b is read for each.
+inline constexpr int64_t block_tiles = 4;
+inline constexpr int64_t one_block_tiles = 10;
 inline constexpr int64_t block_panels = 8;
 
 // A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
@@ -85,7 +90,8 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
     return Cut{slabs, {m, count}, panels, {count, row_blocks}, {panels, column_blocks}};
   };
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  int64_t row_blocks = divide_up(tiles, block_tiles), column_blocks = divide_up(panels, block_panels);
+  int64_t row_blocks = tiles <= one_block_tiles ? 1 : divide_up(tiles, block_tiles);
+  int64_t column_blocks = divide_up(panels, block_panels);
   if (copies_a && tiles >= wanted * low_block_tiles && panels <= wide_block_panels) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }

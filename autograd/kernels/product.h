@@ -38,12 +38,16 @@ struct Product {
   bool copies_a = is_worth_a_copy(a, m, n), packs_a = is_worth_packing(a, m, n, k);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
-  // Rows of b that evict each other are worth a copy for even a few tiles.
-  bool packs_b = must_pack || (m >= 4 * tile_rows && collides<T>(b.row_stride));
+  // Rows of b of which every fourth competes for the same places are worth a copy for even a few tiles.
+  bool packs_b = must_pack || (m >= 4 * tile_rows && collides<T>(4 * b.row_stride));
   // The last panel is so narrow that no tiles are made of it.
   bool ends_narrow = (n - 1) % panel_width<T> < narrow_width<T> && m > 1 && k >= narrow_depth &&
                      (a.col_stride == 1 || a.row_stride == 1);
-  Cut cut = cut_up<T>(m, n, k, along_columns ? slab_depth_along_columns : slab_depth, copies_a || packs_a, packs_b);
+  bool is_narrow = n <= panel_width<T> * block_panels;  // then visits of c are the larger part of the work
+  int64_t depth = packs_a || (copies_a && !is_narrow) ? slab_depth_of_copies
+                  : along_columns                     ? slab_depth_along_columns
+                                                      : slab_depth;
+  Cut cut = cut_up<T>(m, n, k, depth, copies_a || packs_a, packs_b);
 
   Range rows(Range tiles) const { return {cut.tiles.begin(tiles.begin), cut.tiles.begin(tiles.end)}; }
   Range columns(Range panels) const {
