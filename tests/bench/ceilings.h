@@ -12,6 +12,14 @@
 
 namespace reel::bench {
 
+/// Seconds that a run takes, by the clock on the wall.
+template <class Run>
+double seconds_of(const Run& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 /// The shortest time of a run in seconds, out of some tens of milliseconds of them, and of three at least. The shortest
 /// is the one that others on the machine disturbed least.
 template <class Run>
@@ -20,36 +28,67 @@ double best_seconds(const Run& run) {
   constexpr std::chrono::milliseconds time_for_all(60);
   double best = 1e9;
   const auto begin = Clock::now();
-  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) {
-    const auto start = Clock::now();
-    run();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
-  }
+  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) best = std::min(best, seconds_of(run));
   return best;
 }
 
-/// GFLOP/s of multiplications and additions that never leave the registers, in more chains than it takes to hide how
-/// long one of them needs.
+/// Some tens of microseconds of multiplications and additions that never leave the registers, in more chains than it
+/// takes to hide how long one of them needs: returns how many billions.
 template <class T>
-double fma_peak() {
+double use_multipliers() {
   using namespace kernels;
   constexpr int chains = 12, rounds = 20000;
-  std::vector<T> results(static_cast<std::size_t>(threads()));
-  const double seconds = best_seconds([&] {
-    parallel_for(threads(), 1, [&](int64_t begin, int64_t) {
-      T& result = results[static_cast<std::size_t>(begin)];
-      Vec<T> sums[chains];
-      for (int i = 0; i < chains; ++i) sums[i] = splat(result + static_cast<T>(i));
-      const Vec<T> factor = splat(T(0.999) + result), term = splat(T(0.001));
-      for (int round = 0; round < rounds; ++round) {
+  static std::vector<T> results;
+  results.resize(static_cast<std::size_t>(threads()));
+  parallel_for(threads(), 1, [&](int64_t begin, int64_t) {
+    T& result = results[static_cast<std::size_t>(begin)];
+    Vec<T> sums[chains];
+    for (int i = 0; i < chains; ++i) sums[i] = splat(result + static_cast<T>(i));
+    const Vec<T> factor = splat(T(0.999) + result), term = splat(T(0.001));
+    for (int round = 0; round < rounds; ++round) {
 #pragma GCC unroll 16
-        for (int i = 0; i < chains; ++i) sums[i] = fma(sums[i], factor, term);
-      }
-      for (int i = 1; i < chains; ++i) sums[0] += sums[i];
-      result = reduce_add(sums[0]) * T(1e-30);  // so that it is needed, and the next run starts from it
-    });
+      for (int i = 0; i < chains; ++i) sums[i] = fma(sums[i], factor, term);
+    }
+    for (int i = 1; i < chains; ++i) sums[0] += sums[i];
+    result = reduce_add(sums[0]) * T(1e-30);  // so that it is needed, and the next run starts from it
   });
-  return 2e-9 * chains * rounds * static_cast<double>(lanes<T> * threads()) / seconds;
+  return 2e-9 * chains * rounds * static_cast<double>(lanes<T> * threads());
+}
+
+/// GFLOP/s of the multipliers when others on the machine disturb them least.
+template <class T>
+double fma_peak() {
+  double gflop = 0;
+  const double seconds = best_seconds([&] { gflop = use_multipliers<T>(); });
+  return gflop / seconds;
+}
+
+/// What a run reaches that has so many billions of operations, and the multipliers by themselves right after it.
+struct Speeds {
+  double run, multipliers;  // GFLOP/s
+  double share() const { return run / multipliers; }
+};
+
+/// Products heat a processor more than multiplications alone, and its clock goes down for some milliseconds, by a sixth
+/// perhaps; neighbours move it, too. So the multipliers are timed after each run, at the clock that it leaves: for as
+/// long as it took, but not longer than the clock stays. Of some tens of milliseconds of such pairs, and three at
+/// least, the one with the median share.
+template <class Run>
+Speeds speeds_of(double gflop, const Run& run) {
+  constexpr double clock_stays = 0.5e-3;  // seconds
+  std::vector<Speeds> pairs;
+  best_seconds([&] {
+    const double seconds = seconds_of(run);
+    double multiplied = 0, multipliers_seconds = 0;
+    while (multipliers_seconds < std::min(seconds, clock_stays)) {
+      multipliers_seconds += seconds_of([&] { multiplied += use_multipliers<float>(); });
+    }
+    pairs.push_back({gflop / seconds, multiplied / multipliers_seconds});
+  });
+  const auto median = pairs.begin() + std::ssize(pairs) / 2;
+  std::nth_element(pairs.begin(), median, pairs.end(),
+                   [](const Speeds& x, const Speeds& y) { return x.share() < y.share(); });
+  return *median;
 }
 
 /// GB/s that are read and written together when 64 MB are copied to another place.

@@ -88,10 +88,8 @@ Matrix<const float> matrix(const Tensor& x, int64_t rows, int64_t columns, bool 
 void print_product(const Product& p, const bench::OpenBlas& blas) {
   const Tensor a = randn({p.batch, p.m, p.k}), b = randn({p.batch, p.k, p.n}), c({p.batch, p.m, p.n}, DType::f32);
   const int64_t a_step = p.m * p.k, b_step = p.k * p.n, c_step = p.m * p.n;
-  const double peak = bench::fma_peak<float>();
-  auto share = [&](const auto& multiply) {
-    return 2e-7 * static_cast<double>(p.batch * p.m * p.k * p.n) / bench::best_seconds(multiply) / peak;
-  };
+  const double gflop = 2e-9 * static_cast<double>(p.batch * p.m * p.k * p.n);
+  auto share = [&](const auto& multiply) { return 100 * bench::speeds_of(gflop, multiply).share(); };
   std::printf("%6lld%6lld%6lld%6lld", static_cast<long long>(p.batch), static_cast<long long>(p.m),
               static_cast<long long>(p.k), static_cast<long long>(p.n));
   for (const bool transpose_a : {false, true}) {
@@ -146,18 +144,17 @@ void print_attention(const Attention& a) {
   const Tensor kept({shape.heads_kept * kernels::weights_size<float>(shape)}, DType::f32);
   float* const weights = kept.data<float>();
 
-  const double peak = bench::fma_peak<float>();
-  const double product = 2e-7 * static_cast<double>(shape.work() / 2) * (a.causal ? 0.5 : 1);
-  const double forward = bench::best_seconds([&] {
+  const double product = 2e-9 * static_cast<double>(shape.work() / 2) * (a.causal ? 0.5 : 1);
+  const bench::Speeds forward = bench::speeds_of(2 * product, [&] {
     kernels::attention<float>(shape, read(q), read(k), read(v), write(out), log_sums.data<float>(), weights);
   });
-  const double backward = bench::best_seconds([&] {
+  const bench::Speeds backward = bench::speeds_of((5 - a.kept) * product, [&] {
     kernels::attention_backward<float>(shape, read(q), read(k), read(v), read(out), log_sums.data<float>(), weights,
                                        read(dout), write(dq), write(dk), write(dv));
   });
   std::printf("%-14s%6lld%6lld%6lld%10.0f%10.0f\n", a.workload, static_cast<long long>(a.texts * a.heads),
-              static_cast<long long>(a.length), static_cast<long long>(a.width), 2 * product / forward / peak,
-              (5 - a.kept) * product / backward / peak);
+              static_cast<long long>(a.length), static_cast<long long>(a.width), 100 * forward.share(),
+              100 * backward.share());
   std::fflush(stdout);
 }
 
@@ -219,11 +216,14 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   kernels::set_threads(threads);
   const bench::OpenBlas blas(threads);
-  std::printf("%d thread(s), multipliers %.1f GFLOP/s, copying %.1f GB/s; both are measured anew for each line.\n",
-              threads, bench::fma_peak<float>(), bench::copy_bandwidth());
+  const Tensor square = randn({1024, 1024});
+  const bench::Speeds after_product = bench::speeds_of(2e-9 * (1 << 30), [&] { matmul(square, square); });
+  std::printf("%d thread(s), multipliers %.1f GFLOP/s, %.1f right after a product of 1024 x 1024; copying %.1f GB/s.\n",
+              threads, bench::fma_peak<float>(), after_product.multipliers, bench::copy_bandwidth());
   if (blas.found()) std::printf("In brackets: %s\n", blas.name().c_str());
   const int column = blas.found() ? 14 : 8;
-  std::printf("\nMatrix products m x k by k x n, %% of the multipliers' speed; ' is a transposed operand\n");
+  std::printf(
+      "\nMatrix products m x k by k x n, %% of the multipliers' speed right after; ' is a transposed operand\n");
   std::printf("%6s%6s%6s%6s", "batch", "m", "k", "n");
   for (const char* operands : {"a b", "a b'", "a' b", "a' b'"}) std::printf("%*s", column, operands);
   std::printf("\n");
@@ -236,6 +236,6 @@ int main(int argc, char** argv) {
   std::printf("each under a causal mask\n%-14s%6s%6s%6s%10s%10s\n", "", "heads", "T", "width", "forward", "backward");
   for (const Attention& attention : attentions) print_attention(attention);
 
-  std::printf("\nWhat memory binds: bytes that must be read or written at least, %% of copying\n");
+  std::printf("\nWhat memory binds: bytes that must be read or written at least, %% of copying just before\n");
   print_all_traffic();
 }
