@@ -13,8 +13,8 @@ ConvModel::Block::Block(int64_t width, int64_t kernel, int64_t dilation, double 
 Tensor ConvModel::Block::operator()(const Tensor& x) const {
   if (x.size(1) == 0) return x;  // no time to slide along
   // Padded on the left alone, it is causal.
-  const Tensor padded = slice_scatter(x, {x.size(0), reach_ + x.size(1), x.size(2)}, 1, reach_);  // (B, reach + T, D)
-  const Tensor past = conv(padded.transpose(1, 2)).transpose(1, 2);                               // (B, T, D)
+  const Tensor padded = slice_scatter(x, {x.size(0), reach_ + x.size(1), x.size(2)}, 1, reach_);
+  const Tensor past = conv(padded.transpose(1, 2)).transpose(1, 2);  // (B, T, D)
   return norm(drop(relu(past)) + x);
 }
 

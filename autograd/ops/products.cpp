@@ -164,7 +164,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   for (int64_t k = 0; k < K; ++k) {
     seen.push_back(transpose(slice(padded, 2, k * dilation, k * dilation + last + 1, stride), 1, 2));
   }
-  const Tensor map = reshape(transpose(weight, 1, 2), {weight.size(0), K * weight.size(1)});
+  const Tensor map = reshape(transpose(weight, 1, 2), {weight.size(0), K * weight.size(1)});  // (out, K in)
   return transpose(linear(cat(seen, 2), map, bias), 1, 2);
 }
 

@@ -20,15 +20,20 @@ double seconds_of(const Run& run) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The shortest time of a run in seconds, out of some tens of milliseconds of them, and of three at least. The shortest
-/// is the one that others on the machine disturbed least.
+/// Some tens of milliseconds of runs, and three at least.
 template <class Run>
-double best_seconds(const Run& run) {
+void repeat(const Run& run) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds time_for_all(60);
-  double best = 1e9;
   const auto begin = Clock::now();
-  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) best = std::min(best, seconds_of(run));
+  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) run();
+}
+
+/// The shortest time of a run in seconds: that of the one which others on the machine disturbed least.
+template <class Run>
+double best_seconds(const Run& run) {
+  double best = 1e9;
+  repeat([&] { best = std::min(best, seconds_of(run)); });
   return best;
 }
 
@@ -69,15 +74,14 @@ struct Speeds {
   double share() const { return run / multipliers; }
 };
 
-/// Products heat a processor more than multiplications alone, and its clock goes down for some milliseconds, by a sixth
-/// perhaps; neighbours move it, too. So the multipliers are timed after each run, at the clock that it leaves: for as
-/// long as it took, but not longer than the clock stays. Of some tens of milliseconds of such pairs, and three at
-/// least, the one with the median share.
+/// Some processors lower their clock while they work on products, and for some milliseconds afterwards; neighbours move
+/// it, too. So the multipliers are timed after each run, at the clock that it leaves: for as long as it took, but not
+/// longer than the clock stays. Of the pairs, the one with the median share.
 template <class Run>
 Speeds speeds_of(double gflop, const Run& run) {
   constexpr double clock_stays = 0.5e-3;  // seconds
   std::vector<Speeds> pairs;
-  best_seconds([&] {
+  repeat([&] {
     const double seconds = seconds_of(run);
     double multiplied = 0, multipliers_seconds = 0;
     while (multipliers_seconds < std::min(seconds, clock_stays)) {

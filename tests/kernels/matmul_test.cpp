@@ -170,7 +170,8 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
   constexpr auto page = static_cast<int64_t>(4096 / sizeof(TestType));
   check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
-  check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
+  check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);   // blocks of so many rows
+  check_product<TestType>(150, 300, page, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
   check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
@@ -181,7 +182,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
 TEMPLATE_TEST_CASE("matmul with columns that are far apart", "[matmul]", float, double) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{600, 130, 70},  // blocks as wide as c
                                 {100, 300, 300},
-                                {150, 300, 100},  // several rows of blocks
+                                {150, 300, 400},  // several rows of blocks, and slabs
                                 {15, 98, 600},
                                 {14, 70, 64}}) {
     check_product<TestType>(m, n, k, Layout::far_columns, Layout::rows, m == 600, m == 100, m == 15);
