@@ -173,7 +173,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
         continue;
       }
     }
-    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size());
+    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.along_columns);
     Range rows{0, first_row};
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       rows = {rows.end, x.cut.tiles.begin(t + 1)};

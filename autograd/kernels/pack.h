@@ -64,6 +64,9 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   for (int64_t p = 0; p < depth; ++p) {
     const T* from = b.data + p * b.row_stride;
     T* to = panel + p * panel_width<T>;
+    constexpr int64_t rows_ahead = 8;
+    __builtin_prefetch(from + rows_ahead * b.row_stride, 0, 3);
+    __builtin_prefetch(from + rows_ahead * b.row_stride + width - 1, 0, 3);
     int64_t j = 0;
     for (; j + lanes<T> <= width; j += lanes<T>) store(to + j, load(from + j));
     if (rest > 0) store(to + j, load_n(from + j, rest));

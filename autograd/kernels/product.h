@@ -17,12 +17,12 @@ bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
   return m > 1 && n > 2 * panel_width<T> && a.row_stride > 1 && collides<T>(a.row_stride);
 }
 
-/// Of an a that lies column by column a tile reads a piece of each column, of 14 numbers, say. If they are many, and so
-/// far apart that a page has but one or two of them, they evict each other; packed, they lie one after the other.
+/// Of an a that lies column by column a tile reads a piece of each column, of 14 numbers, say. If they are many, and
+/// each lies in another page, they evict each other; packed, they lie one after the other.
 template <class T>
 bool is_worth_packing(Matrix<const T> a, int64_t m, int64_t n, int64_t k) {
   constexpr int64_t many = 64;
-  return m > 1 && n > 2 * panel_width<T> && k >= many && a.row_stride == 1 && far_apart<T>(2 * a.col_stride);
+  return m > 1 && n > 2 * panel_width<T> && k >= many && a.row_stride == 1 && far_apart<T>(a.col_stride);
 }
 
 /// One product.

@@ -52,6 +52,15 @@ class Columns {
     return *reinterpret_cast<const T*>(near + (row % 5 == 3 ? three_strides_ : row % 5 * stride_));
   }
 
+  /// Asks for a later column, if columns are dense: none of its one or two lines have other columns brought along, and
+  /// all of a round's products would wait for them together.
+  [[gnu::always_inline]] void fetch_ahead() const {
+    constexpr std::ptrdiff_t columns = 8;
+    const char* const later = row_0_ + columns * step_;
+    __builtin_prefetch(later, 0, 3);
+    __builtin_prefetch(later + (Rows - 1) * element, 0, 3);
+  }
+
   [[gnu::always_inline]] void move_on() {
     row_0_ = opaque(row_0_ + step_);
     if (Rows > 5) row_5_ = opaque(row_5_ + step_);
@@ -79,7 +88,7 @@ class Columns {
 /// cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not handed over
 /// as a copy: GCC copies two of its members at once, just after they were written one by one, and that read would wait
 /// for all stores before it.
-template <class T, int Rows, int Vectors, Edge edge>
+template <class T, int Rows, int Vectors, Edge edge, bool along_columns = false>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
                    int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming) {
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
@@ -120,6 +129,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     const RowOfB b_row = next_row_of_b();
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
+    if constexpr (along_columns) columns.fetch_ahead();
     columns.move_on();
   };
 
@@ -208,9 +218,9 @@ using TileKernel = decltype(&multiply_tile<T, 1, 1, Edge::whole>);
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-template <class T, int Vectors, Edge edge>
+template <class T, int Vectors, Edge edge, bool along_columns = false>
 inline constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
-  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge>...};
+  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge, along_columns>...};
 }
 (std::make_integer_sequence<int, tile_rows>());
 
@@ -224,9 +234,10 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
   return tile_kernels<T, Vectors, Edge::partial>;
 }
 
-/// The kernels for a tile of 1 <= width <= 2 vectors.
+/// The kernels for a tile of 1 <= width <= 2 vectors; along the columns of a, which then are dense, most are whole.
 template <class T>
-const TileKernels<T>& tile_kernels_for(int64_t width) {
+const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns) {
+  if (along_columns && width == 2 * lanes<T>) return tile_kernels<T, 2, Edge::whole, true>;
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }
 
