@@ -34,10 +34,9 @@ inline constexpr int64_t enough_blocks = 16;
 // For their sake tiles may be as low as this.
 inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 
-// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low and as wide as
-// this: all of them go through all of b, of which a slab should fit the third cache.
+// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low as this, and as wide
+// as lets a slab of b stay in the second cache: each of them goes through all of it.
 inline constexpr int64_t low_block_tiles = 2;
-inline constexpr int64_t wide_block_panels = 64;
 
 // Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
 // their rows of a take no more than half of the second cache. Fewer of them are enough: nobody waits until a slab is
@@ -92,7 +91,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
   int64_t row_blocks = tiles <= one_block_tiles ? 1 : divide_up(tiles, block_tiles);
   int64_t column_blocks = divide_up(panels, block_panels);
-  if (copies_a && tiles >= wanted * low_block_tiles && panels <= wide_block_panels) {
+  if (copies_a && tiles >= wanted * low_block_tiles && stays_near<T>(std::min(k, depth) * n)) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }
   const bool is_low = tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
