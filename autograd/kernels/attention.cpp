@@ -63,7 +63,8 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     if (kept) weights = weights_at(shape, kept, 0, first);
     T inverses[query_block], logs[query_block];
 
-    const T* columns = as_columns(head.q.at(first, 0), count, shape.width, workspace.q_columns);
+    T* const columns = workspace.q_columns.room(columns_size<T>(count, shape.width));
+    as_columns(head.q.at(first, 0), count, shape.width, columns);
     multiply_columns(shape, block, shape.width, k, columns, weights);  // (S, T)
     hide(shape, head.hidden, block, weights);
     exp_columns(shape, block, weights, inverses, logs);
@@ -108,14 +109,23 @@ int64_t weights_size(const AttentionShape& shape) {
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
-  for_each_stripe(shape, shape.queries, 1, [&](int64_t i, int64_t, Range queries) {
-    const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    const Fetching fetching(i, product(shape.batch), [&](int64_t next, Upcoming& upcoming) {
-      upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
-      upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
-      upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
-    });
-    attend(shape, head, queries, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
+  // Threads share the heads or, if these are few, stripes of their queries.
+  constexpr int64_t most_stripes = 4;
+  const int64_t heads = product(shape.batch);
+  const int64_t stripes = enough_heads(heads) ? 1 : std::clamp<int64_t>(shape.queries / query_block, 1, most_stripes);
+  const int64_t length = round_up(divide_up(shape.queries, stripes), query_block), parts = heads * stripes;
+  parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t i = part / stripes, stripe = halves_alike(part % stripes, stripes);
+      const Range queries{std::min(shape.queries, stripe * length), std::min(shape.queries, (stripe + 1) * length)};
+      const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+      const Fetching fetching(i, heads, [&](int64_t next, Upcoming& upcoming) {
+        upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);
+        upcoming.add(q.at(shape.batch, next), shape.queries, shape.width);
+        upcoming.add(v.at(shape.batch, next), shape.keys, shape.value_width);
+      });
+      attend(shape, head, queries, out.at(shape.batch, i), log_sums + i * shape.queries, weights_of(shape, weights, i));
+    }
   });
 }
 

@@ -16,16 +16,24 @@ using namespace attention_blocks;
 constexpr int64_t queries_of_key_block = 256;
 static_assert(queries_of_key_block % panel_width<float> == 0);
 
-/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another.
-struct Blocks {
-  Range keys;
-  int64_t queries;
+/// Heads are what threads share, if there are enough. Otherwise they share each block of one head after the other:
+/// first its keys, in parts, then its queries. Blocks are larger then, lest threads wait for each other often.
+struct Sharing {
+  int64_t key_block, keys_of_part, queries_of_part;
+};
+constexpr Sharing by_heads{key_block, key_block, queries_of_key_block};
+constexpr Sharing by_parts{4 * key_block, query_block, query_block};
 
-  int64_t in_row() const { return divide_up(keys.size(), key_block); }
-  int64_t count() const { return in_row() * divide_up(queries, queries_of_key_block); }
+/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another. There is
+/// one, if only an empty one, to set all gradients.
+struct Blocks {
+  int64_t keys, queries, key_block;
+
+  int64_t in_row() const { return std::max<int64_t>(1, divide_up(keys, key_block)); }
+  int64_t count() const { return in_row() * std::max<int64_t>(1, divide_up(queries, queries_of_key_block)); }
   Block operator[](int64_t i) const {
-    const int64_t key = keys.begin + i % in_row() * key_block, query = i / in_row() * queries_of_key_block;
-    return {{key, std::min(key + key_block, keys.end)}, {query, std::min(query + queries_of_key_block, queries)}};
+    const int64_t key = i % in_row() * key_block, query = i / in_row() * queries_of_key_block;
+    return {{key, std::min(key + key_block, keys)}, {query, std::min(query + queries_of_key_block, queries)}};
   }
 };
 
@@ -53,10 +61,16 @@ void differentiate_scores(const AttentionShape& shape, const Block& block, const
   }
 }
 
-template <class T>
-void add_rows(Matrix<T> from, int64_t rows, int64_t width, Matrix<T> to) {
-  for_each_row(rows, width, [&](int64_t i) {
-    for (int64_t j = 0; j < width; ++j) to.at(i, 0).data[j] += from.at(i, 0).data[j];
+/// body(range) for all parts of a block's keys or queries, on several threads.
+template <class Body>
+void for_each_part(const AttentionShape& shape, const Block& block, Range all, int64_t size, const Body& body) {
+  const int64_t parts = divide_up(all.size(), size);
+  const int64_t work = block.keys.size() * block.queries.size() * (shape.width + shape.value_width);
+  parallel_for(parts, attention_grain(work, parts), [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t i = halves_alike(part, parts) * size;
+      body(Range{all.begin + i, std::min(all.begin + i + size, all.end)});
+    }
   });
 }
 
@@ -67,7 +81,6 @@ struct QueryBlock {
   Matrix<const T> q, dout;
   const T *q_columns, *dout_columns;  // the same transposed, in panels; q only for weights that were not kept
   const T *log_sums, *dots;           // dots: Σ dO O of each query
-  Matrix<T> dq;
 
   /// Without the first n queries, whole panels of them.
   QueryBlock without(const AttentionShape& shape, int64_t n) const {
@@ -77,102 +90,123 @@ struct QueryBlock {
             q_columns ? q_columns + n * shape.width : nullptr,
             dout_columns + n * shape.value_width,
             log_sums + n,
-            dots + n,
-            dq.at(n, 0)};
+            dots + n};
   }
 };
 
-/// Which gradients are added to, because others have contributed.
-struct Begun {
-  bool dq, dkv;
-};
-
-/// What some keys and some queries contribute.
+/// The queries of a block, made ready for all blocks of keys.
 template <class T>
-void add_gradients(const AttentionShape& shape, Head<T> head, Range some_keys, const QueryBlock<T>& queries,
-                   const T* kept, Matrix<T> dk, Matrix<T> dv, Begun begun) {
+QueryBlock<T> prepared(const AttentionShape& shape, const Sharing& sharing, const Head<T>& head, const Block& block,
+                       Matrix<const T> out, const T* log_sums, const T* kept, Matrix<const T> dout) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
-  const int64_t D = shape.width, E = shape.value_width, key = some_keys.begin, keys = some_keys.end - key;
-  const int64_t count = queries.range.size(), stride = weights_stride<T>(count);
-  const Block block{some_keys, queries.range};
-  const Band band = band_of(shape, block);
-  const Matrix<const T> k = staged(head.k.at(key, 0), keys, D, workspace.k);
-  const Matrix<const T> v = staged(head.v.at(key, 0), keys, E, workspace.v);
-
-  Matrix<const T> weights;  // (S, T)
-  if (kept) {
-    weights = weights_at(shape, kept, key, queries.range.begin);
-  } else {
-    const Matrix<T> again{workspace.weights.room(keys * stride), stride, 1};
-    multiply_columns(shape, block, D, k, queries.q_columns, again);
-    hide(shape, head.hidden, block, again);
-    weigh_again(shape, block, queries.log_sums, again);
-    weights = again;
-  }
-  const Matrix<T> dweights{workspace.dweights.room(keys * stride), stride, 1};
-  multiply_columns(shape, block, E, v, queries.dout_columns, dweights);
-
-  Matrix<const T> used = weights;
-  if (shape.dropout.threshold > 0) {
-    const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
-    const Matrix<T> dropped{workspace.dropped.room(keys * stride), stride, 1};
-    drop_weights(shape.dropout, words, block, weights, dropped);
-    drop_weights(shape.dropout, words, block, dweights, dweights);
-    used = dropped;
-  }
-  matmul<T>(keys, E, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun.dkv}, band);
-  differentiate_scores(shape, block, queries.dots, weights, dweights);
-  matmul<T>(keys, D, count, dweights, queries.q, dk.data, dk.row_stride, {.accumulate = begun.dkv}, band);
-  matmul<T>(count, D, keys, dweights.transposed(), k, queries.dq.data, queries.dq.row_stride, {.accumulate = begun.dq},
-            band.transposed());
+  const int64_t D = shape.width, E = shape.value_width, begin = block.queries.begin, count = block.queries.size();
+  const Matrix<const T> q_rows = staged(head.q.at(begin, 0), count, D, workspace.q);
+  const Matrix<const T> dout_rows = staged(dout.at(begin, 0), count, E, workspace.dout);
+  T* const q_columns = kept ? nullptr : workspace.q_columns.room(columns_size<T>(count, D));
+  T* const dout_columns = workspace.dout_columns.room(columns_size<T>(count, E));
+  T* const dots = workspace.dots.room(count);
+  for_each_part(shape, block, {0, count}, sharing.queries_of_part, [&](Range some) {
+    if (!kept) as_columns(q_rows.at(some.begin, 0), some.size(), D, q_columns + some.begin * D);
+    as_columns(dout_rows.at(some.begin, 0), some.size(), E, dout_columns + some.begin * E);
+    for (int64_t i = some.begin; i < some.end; ++i) {
+      dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(begin + i, 0).data);
+    }
+  });
+  return {block.queries, q_rows, dout_rows, q_columns, dout_columns, log_sums + begin, dots};
 }
 
-/// Where the gradients of a head go. To dk and dv, heads before it may have contributed.
+/// How many of a block's queries see none of its keys, and are left out: all, or as many panels as there are.
+template <class T>
+int64_t blind_queries(const AttentionShape& shape, const Block& block) {
+  const int64_t queries = block.queries.size();
+  const int64_t blind = std::clamp<int64_t>(block.keys.begin - shape.reach - block.queries.begin, 0, queries);
+  return blind == queries ? blind : blind / panel_width<T> * panel_width<T>;
+}
+
+/// Where the gradients of a head go. To dk and dv, others may have contributed.
 template <class T>
 struct HeadGradients {
   Matrix<T> dq, dk, dv;
   bool dkv_begun;
 };
 
-/// What some keys contribute: their dk and dv, and their part of dq. While a block is worked on, fetch_ahead(block)
-/// lives.
-template <class T, class FetchAhead>
-void attend_backward(const AttentionShape& shape, Head<T> head, Range some_keys, Matrix<const T> out, const T* log_sums,
-                     const T* kept, Matrix<const T> dout, const HeadGradients<T>& gradients,
-                     const FetchAhead& fetch_ahead) {
+/// Some keys and some queries: scale dS (S, T), and what they contribute to these keys' dk and dv.
+template <class T>
+void add_key_gradients(const AttentionShape& shape, const Head<T>& head, const Block& block, Matrix<const T> k,
+                       Matrix<const T> v, const QueryBlock<T>& queries, const T* kept, Matrix<T> dscores, Matrix<T> dk,
+                       Matrix<T> dv, bool accumulate) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
-  const int64_t D = shape.width, E = shape.value_width;
-  int64_t next_block = 0;
-  for (int64_t first = 0; first == 0 || first < shape.queries; first += queries_of_key_block) {
-    Range range{first, std::min(first + queries_of_key_block, shape.queries)};
-    // Queries that see none of the keys from here on are left out: all, or as many panels as there are.
-    auto blind_to = [&](int64_t key) {
-      const int64_t blind = std::clamp<int64_t>(key - shape.reach - range.begin, 0, range.size());
-      return blind == range.size() ? blind : blind / panel_width<T> * panel_width<T>;
-    };
-    const int64_t blind = some_keys.size() > 0 ? blind_to(some_keys.begin) : range.size();
-    clear_rows(blind, D, gradients.dq.at(first, 0));
-    range.begin += blind;
+  const int64_t keys = block.keys.size(), count = block.queries.size(), stride = weights_stride<T>(count);
+  Matrix<const T> weights;  // (S, T)
+  if (kept) {
+    weights = weights_at(shape, kept, block.keys.begin, block.queries.begin);
+  } else {
+    const Matrix<T> again{workspace.weights.room(keys * stride), stride, 1};
+    multiply_columns(shape, block, shape.width, k, queries.q_columns, again);
+    hide(shape, head.hidden, block, again);
+    weigh_again(shape, block, queries.log_sums, again);
+    weights = again;
+  }
+  multiply_columns(shape, block, shape.value_width, v, queries.dout_columns, dscores);
 
-    const int64_t begin = range.begin, count = range.size();
-    const Matrix<const T> q_rows = staged(head.q.at(begin, 0), count, D, workspace.q);
-    const Matrix<const T> dout_rows = staged(dout.at(begin, 0), count, E, workspace.dout);
-    const T* q_columns = kept ? nullptr : as_columns(q_rows, count, D, workspace.q_columns);
-    const T* dout_columns = as_columns(dout_rows, count, E, workspace.dout_columns);
-    T* dots = workspace.dots.room(count);
-    for (int64_t i = 0; i < count; ++i) dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(begin + i, 0).data);
-    const QueryBlock<T> queries{range,        q_rows,           dout_rows, q_columns,
-                                dout_columns, log_sums + begin, dots,      gradients.dq.at(begin, 0)};
+  Matrix<const T> used = weights;
+  if (shape.dropout.threshold > 0) {
+    const std::uint32_t* words = draw_words(shape, head.index, block, workspace.words);
+    const Matrix<T> dropped{workspace.dropped.room(keys * stride), stride, 1};
+    drop_weights(shape.dropout, words, block, weights, dropped);
+    drop_weights(shape.dropout, words, block, dscores, dscores);
+    used = dropped;
+  }
+  const Band band = band_of(shape, block);
+  const Epilogue<T> epilogue{.accumulate = accumulate};
+  matmul<T>(keys, shape.value_width, count, used, queries.dout, dv.data, dv.row_stride, epilogue, band);
+  differentiate_scores(shape, block, queries.dots, weights, dscores);
+  matmul<T>(keys, shape.width, count, dscores, queries.q, dk.data, dk.row_stride, epilogue, band);
+}
 
-    const bool dkv_begun = gradients.dkv_begun || first > 0;
-    for (int64_t key = some_keys.begin; key < some_keys.end; key += key_block) {
-      const Fetching fetching = fetch_ahead(next_block++);
-      const int64_t blind_here = blind_to(key);
-      if (blind_here == count && dkv_begun) continue;
-      add_gradients(shape, head, {key, std::min(key + key_block, some_keys.end)}, queries.without(shape, blind_here),
-                    kept, gradients.dk.at(key, 0), gradients.dv.at(key, 0),
-                    {.dq = key > some_keys.begin, .dkv = dkv_begun});
-    }
+/// What a block's keys and queries contribute to the gradients of both.
+template <class T>
+void add_gradients(const AttentionShape& shape, const Sharing& sharing, const Head<T>& head, const Block& block,
+                   const QueryBlock<T>& queries, const T* kept, const HeadGradients<T>& gradients) {
+  Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const int64_t D = shape.width, first_key = block.keys.begin, first_query = block.queries.begin;
+  const int64_t keys = block.keys.size(), stride = weights_stride<T>(block.queries.size());
+  const Matrix<const T> k = staged(head.k.at(first_key, 0), keys, D, workspace.k);
+  const Matrix<const T> v = staged(head.v.at(first_key, 0), keys, shape.value_width, workspace.v);
+  const Matrix<T> dscores{workspace.dscores.room(keys * stride), stride, 1};  // scale dS (S, T)
+
+  const bool accumulate = gradients.dkv_begun;
+  for_each_part(shape, block, block.keys, sharing.keys_of_part, [&](Range some) {
+    const int64_t key = some.begin - first_key, skipped = blind_queries<T>(shape, {some, block.queries});
+    clear_rows(some.size(), skipped, dscores.at(key, 0));
+    if (skipped == block.queries.size() && accumulate) return;
+    add_key_gradients(shape, head, {some, {first_query + skipped, block.queries.end}}, k.at(key, 0), v.at(key, 0),
+                      queries.without(shape, skipped), kept, dscores.at(key, skipped), gradients.dk.at(some.begin, 0),
+                      gradients.dv.at(some.begin, 0), accumulate);
+  });
+  for_each_part(shape, block, block.queries, sharing.queries_of_part, [&](Range some) {
+    const Matrix<T> dq = gradients.dq.at(some.begin, 0);
+    matmul<T>(some.size(), D, keys, dscores.at(0, some.begin - first_query).transposed(), k, dq.data, dq.row_stride,
+              {.accumulate = first_key > 0}, band_of(shape, {block.keys, some}).transposed());
+  });
+}
+
+/// The gradients of a head. While a block is worked on, fetch_ahead(block) lives.
+template <class T, class FetchAhead>
+void attend_backward(const AttentionShape& shape, const Sharing& sharing, const Head<T>& head, Matrix<const T> out,
+                     const T* log_sums, const T* kept, Matrix<const T> dout, HeadGradients<T> gradients,
+                     const FetchAhead& fetch_ahead) {
+  const Blocks blocks{shape.keys, shape.queries, sharing.key_block};
+  QueryBlock<T> queries{};
+  for (int64_t i = 0; i < blocks.count(); ++i) {
+    Block block = blocks[i];
+    const Fetching fetching = fetch_ahead(i);
+    if (block.keys.begin == 0) queries = prepared(shape, sharing, head, block, out, log_sums, kept, dout);
+    gradients.dkv_begun = gradients.dkv_begun || block.queries.begin > 0;
+    const int64_t skipped = blind_queries<T>(shape, block);
+    if (block.keys.begin == 0) clear_rows(skipped, shape.width, gradients.dq.at(block.queries.begin, 0));
+    block.queries.begin += skipped;
+    add_gradients(shape, sharing, head, block, queries.without(shape, skipped), kept, gradients);
   }
 }
 
@@ -188,47 +222,45 @@ template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,
                         const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
-  // The first stripe's dq goes where it belongs, those of the others wait in a buffer, to be added in their order.
-  const int64_t together = heads_together(shape, dk, dv);
-  const int64_t stripes = stripes_of(shape, shape.keys), size = shape.queries * shape.width;
-  T* others = Workspace<T>::of_this_thread().dq_parts.room(product(shape.batch) * (stripes - 1) * size);
-  auto part_of_dq = [&](int64_t i, int64_t stripe) {
-    if (stripe == 0) return dq.at(shape.batch, i);
-    return Matrix<T>{others + (i * (stripes - 1) + stripe - 1) * size, shape.width, 1};
-  };
-  for_each_stripe(shape, shape.keys, together, [&](int64_t i, int64_t stripe, Range keys) {
-    const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
-    const HeadGradients<T> gradients{part_of_dq(i, stripe), dk.at(shape.batch, i), dv.at(shape.batch, i),
-                                     i % together > 0};
-    const Blocks blocks{keys, shape.queries};
-    auto announce = [&](int64_t next, Upcoming& upcoming) {
-      const int64_t its_head = next / blocks.count();
-      const Block block = blocks[next % blocks.count()];
-      const int64_t key = block.keys.begin, query = block.queries.begin;
-      if (key == keys.begin) {  // new queries
-        upcoming.add(dout.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
-        upcoming.add(out.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
-        upcoming.add(q.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.width);
-      }
-      if (query == 0) {  // new keys
-        upcoming.add(v.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.value_width);
-        upcoming.add(k.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.width);
-      }
-      if (const T* kept = weights_of(shape, weights, its_head)) {
-        const int64_t seen = keys_seen(shape, block.keys, block.queries.end);
-        upcoming.add(weights_at(shape, kept, key, query), seen, block.queries.size());
-      }
-    };
-    auto fetch_ahead = [&](int64_t block) {
-      return Fetching(i * blocks.count() + block, product(shape.batch) * blocks.count(), announce);
-    };
-    attend_backward(shape, head, keys, out.at(shape.batch, i), log_sums + i * shape.queries,
-                    weights_of(shape, weights, i), dout.at(shape.batch, i), gradients, fetch_ahead);
-  });
-  for (int64_t i = 0; i < product(shape.batch); ++i) {
-    for (int64_t stripe = 1; stripe < stripes; ++stripe) {
-      add_rows(part_of_dq(i, stripe), shape.queries, shape.width, dq.at(shape.batch, i));
+  const int64_t heads = product(shape.batch), together = heads_together(shape, dk, dv);
+  const bool many = enough_heads(heads / together);
+  const Sharing& sharing = many ? by_heads : by_parts;
+  const Blocks blocks{shape.keys, shape.queries, sharing.key_block};
+  auto announce = [&](int64_t next, Upcoming& upcoming) {
+    const int64_t its_head = next / blocks.count();
+    const Block block = blocks[next % blocks.count()];
+    const int64_t key = block.keys.begin, query = block.queries.begin;
+    if (key == 0) {  // new queries
+      upcoming.add(dout.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
+      upcoming.add(out.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.value_width);
+      upcoming.add(q.at(shape.batch, its_head).at(query, 0), block.queries.size(), shape.width);
     }
+    if (query == 0) {  // new keys
+      upcoming.add(v.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.value_width);
+      upcoming.add(k.at(shape.batch, its_head).at(key, 0), block.keys.size(), shape.width);
+    }
+    if (const T* kept = weights_of(shape, weights, its_head)) {
+      const int64_t seen = keys_seen(shape, block.keys, block.queries.end);
+      upcoming.add(weights_at(shape, kept, key, query), seen, block.queries.size());
+    }
+  };
+  auto work_off = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * together; i < end * together; ++i) {
+      const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
+      const HeadGradients<T> gradients{dq.at(shape.batch, i), dk.at(shape.batch, i), dv.at(shape.batch, i),
+                                       i % together > 0};
+      auto fetch_ahead = [&](int64_t block) {
+        return Fetching(i * blocks.count() + block, heads * blocks.count(), announce);
+      };
+      attend_backward(shape, sharing, head, out.at(shape.batch, i), log_sums + i * shape.queries,
+                      weights_of(shape, weights, i), dout.at(shape.batch, i), gradients, fetch_ahead);
+    }
+  };
+  const int64_t parts = heads / together;
+  if (many) {
+    parallel_for(parts, attention_grain(shape.work(), parts), work_off);
+  } else {
+    work_off(0, parts);
   }
 }
 

@@ -22,7 +22,7 @@ static_assert(query_block % panel_width<float> == 0);
 /// Buffers of one thread, which it keeps from one head to the next.
 template <class T>
 struct Workspace {
-  Buffer<T> q, dout, q_columns, dout_columns, weights, dropped, dweights, k, v, dq_parts, dots;
+  Buffer<T> q, dout, q_columns, dout_columns, weights, dropped, dscores, k, v, dots;
   Buffer<std::uint32_t> words;
 
   static Workspace& of_this_thread() {
@@ -63,12 +63,16 @@ inline Band band_of(const AttentionShape& shape, const Block& block) {
 
 /// Rows of x as the right operand of a product: transposed, in panels.
 template <class T>
-const T* as_columns(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer) {
-  T* to = buffer.room((rows + panel_width<T>)*width);
+void as_columns(Matrix<const T> x, int64_t rows, int64_t width, T* to) {
   for (int64_t i = 0; i < rows; i += panel_width<T>) {
     pack_panel(x.at(i, 0).transposed(), width, std::min(rows - i, panel_width<T>), to + i * width);
   }
-  return to;
+}
+
+/// How many elements they take.
+template <class T>
+int64_t columns_size(int64_t rows, int64_t width) {
+  return round_up(rows, panel_width<T>) * width;
 }
 
 /// a (S, width) times those columns: (S, T). What no query of a vector sees remains as it was, for set_seen() to fill.
@@ -163,29 +167,13 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
   return Matrix<T>{kept, weights_stride<std::remove_const_t<T>>(shape.queries), 1}.at(key, query);
 }
 
-/// Into how many stripes the `count` queries or keys of a head are cut: heads are what threads share, if there are
-/// enough.
-inline int64_t stripes_of(const AttentionShape& shape, int64_t count) {
-  constexpr int64_t enough_heads = 4, most_stripes = 4;
-  return product(shape.batch) < enough_heads ? std::clamp<int64_t>(count / query_block, 1, most_stripes) : 1;
-}
+/// Whether threads can share so many heads.
+inline bool enough_heads(int64_t heads) { return heads >= 4; }
 
-/// body(head, stripe, range) for all stripes of `count` queries or keys of all heads, on several threads; `together` of
-/// the heads, in a row, on the same.
-template <class Body>
-void for_each_stripe(const AttentionShape& shape, int64_t count, int64_t together, const Body& body) {
-  const int64_t stripes = stripes_of(shape, count), parts = product(shape.batch) / together * stripes;
-  const int64_t length = round_up(count / stripes, query_block);
-  parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
-      // Under a causal mask the last queries see most, and the first keys are seen by most: halves of a head are as
-      // much work if the first stripe is followed by the last, the second by the last but one, and so on.
-      const int64_t place = part % stripes, stripe = place % 2 == 0 ? place / 2 : stripes - 1 - place / 2;
-      const int64_t last = stripe + 1 == stripes ? count : std::min(count, (stripe + 1) * length);
-      const Range range{std::min(count, stripe * length), last};
-      for (int64_t i = 0; i < together; ++i) body(part / stripes * together + i, stripe, range);
-    }
-  });
+/// Under a causal mask the last queries see most, and the first keys are seen by most. Halves of `count` parts are as
+/// much work if the first part is followed by the last, the second by the last but one, and so on: which one is next.
+constexpr int64_t halves_alike(int64_t place, int64_t count) {
+  return place % 2 == 0 ? place / 2 : count - 1 - place / 2;
 }
 
 /// Head i's part of the weights that are kept, null where its own are not. Heads that keep them are less work on the
