@@ -34,8 +34,8 @@ inline constexpr int64_t enough_blocks = 16;
 // For their sake tiles may be as low as this.
 inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 
-// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low as this, and as wide
-// as lets a slab of b stay in the second cache: each of them goes through all of it.
+// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low as this, and as
+// wide as lets a slab of b stay in the second cache: each of them goes through all of it.
 inline constexpr int64_t low_block_tiles = 2;
 
 // Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
