@@ -77,15 +77,13 @@ void for_each_part(const AttentionShape& shape, const Block& block, Range all, i
 /// Some queries of a head, on the way back.
 template <class T>
 struct QueryBlock {
-  Range range;
   Matrix<const T> q, dout;
   const T *q_columns, *dout_columns;  // the same transposed, in panels; q only for weights that were not kept
   const T *log_sums, *dots;           // dots: Σ dO O of each query
 
   /// Without the first n queries, whole panels of them.
   QueryBlock without(const AttentionShape& shape, int64_t n) const {
-    return {{range.begin + n, range.end},
-            q.at(n, 0),
+    return {q.at(n, 0),
             dout.at(n, 0),
             q_columns ? q_columns + n * shape.width : nullptr,
             dout_columns + n * shape.value_width,
@@ -112,7 +110,7 @@ QueryBlock<T> prepared(const AttentionShape& shape, const Sharing& sharing, cons
       dots[i] = dot(E, dout_rows.at(i, 0).data, out.at(begin + i, 0).data);
     }
   });
-  return {block.queries, q_rows, dout_rows, q_columns, dout_columns, log_sums + begin, dots};
+  return {q_rows, dout_rows, q_columns, dout_columns, log_sums + begin, dots};
 }
 
 /// How many of a block's queries see none of its keys, and are left out: all, or as many panels as there are.
@@ -133,9 +131,10 @@ struct HeadGradients {
 /// Some keys and some queries: scale dS (S, T), and what they contribute to these keys' dk and dv.
 template <class T>
 void add_key_gradients(const AttentionShape& shape, const Head<T>& head, const Block& block, Matrix<const T> k,
-                       Matrix<const T> v, const QueryBlock<T>& queries, const T* kept, Matrix<T> dscores, Matrix<T> dk,
-                       Matrix<T> dv, bool accumulate) {
+                       Matrix<const T> v, const QueryBlock<T>& queries, const T* kept, Matrix<T> dscores,
+                       const HeadGradients<T>& gradients) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
+  const Matrix<T> dk = gradients.dk.at(block.keys.begin, 0), dv = gradients.dv.at(block.keys.begin, 0);
   const int64_t keys = block.keys.size(), count = block.queries.size(), stride = weights_stride<T>(count);
   Matrix<const T> weights;  // (S, T)
   if (kept) {
@@ -158,7 +157,7 @@ void add_key_gradients(const AttentionShape& shape, const Head<T>& head, const B
     used = dropped;
   }
   const Band band = band_of(shape, block);
-  const Epilogue<T> epilogue{.accumulate = accumulate};
+  const Epilogue<T> epilogue{.accumulate = gradients.dkv_begun};
   matmul<T>(keys, shape.value_width, count, used, queries.dout, dv.data, dv.row_stride, epilogue, band);
   differentiate_scores(shape, block, queries.dots, weights, dscores);
   matmul<T>(keys, shape.width, count, dscores, queries.q, dk.data, dk.row_stride, epilogue, band);
@@ -175,14 +174,12 @@ void add_gradients(const AttentionShape& shape, const Sharing& sharing, const He
   const Matrix<const T> v = staged(head.v.at(first_key, 0), keys, shape.value_width, workspace.v);
   const Matrix<T> dscores{workspace.dscores.room(keys * stride), stride, 1};  // scale dS (S, T)
 
-  const bool accumulate = gradients.dkv_begun;
   for_each_part(shape, block, block.keys, sharing.keys_of_part, [&](Range some) {
     const int64_t key = some.begin - first_key, skipped = blind_queries<T>(shape, {some, block.queries});
     clear_rows(some.size(), skipped, dscores.at(key, 0));
-    if (skipped == block.queries.size() && accumulate) return;
+    if (skipped == block.queries.size() && gradients.dkv_begun) return;
     add_key_gradients(shape, head, {some, {first_query + skipped, block.queries.end}}, k.at(key, 0), v.at(key, 0),
-                      queries.without(shape, skipped), kept, dscores.at(key, skipped), gradients.dk.at(some.begin, 0),
-                      gradients.dv.at(some.begin, 0), accumulate);
+                      queries.without(shape, skipped), kept, dscores.at(key, skipped), gradients);
   });
   for_each_part(shape, block, block.queries, sharing.queries_of_part, [&](Range some) {
     const Matrix<T> dq = gradients.dq.at(some.begin, 0);

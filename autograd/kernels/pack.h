@@ -64,7 +64,7 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   for (int64_t p = 0; p < depth; ++p) {
     const T* from = b.data + p * b.row_stride;
     T* to = panel + p * panel_width<T>;
-    constexpr int64_t rows_ahead = 8;
+    constexpr int64_t rows_ahead = 8;  // in another page, perhaps, where the processor does not look by itself
     __builtin_prefetch(from + rows_ahead * b.row_stride, 0, 3);
     __builtin_prefetch(from + rows_ahead * b.row_stride + width - 1, 0, 3);
     int64_t j = 0;

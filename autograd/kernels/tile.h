@@ -234,9 +234,9 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
   return tile_kernels<T, Vectors, Edge::partial>;
 }
 
-/// The kernels for a tile of 1 <= width <= 2 vectors; along the columns of a, which then are dense, most are whole.
+/// The kernels for a tile of 1 <= width <= 2 vectors. Along dense columns of a those of whole tiles, most, fetch ahead.
 template <class T>
-const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns) {
+const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false) {
   if (along_columns && width == 2 * lanes<T>) return tile_kernels<T, 2, Edge::whole, true>;
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }

@@ -122,26 +122,35 @@ TEST_CASE("attention: fused is the same where threads share the queries and keys
 }
 
 TEST_CASE("attention: weights are dropped as dropout() does it, each of their columns from a block of its own on") {
+  // columns: (..., S, T), T in whole blocks of four words
+  auto check_dropped = [](const std::vector<Tensor>& inputs, const Mask& mask, const Dims& columns) {
+    auto found = [&](const std::vector<Tensor>& in) {
+      Generator generator(5);
+      generator.bits();
+      return attention(in[0], in[1], in[2], mask, 0.4, 0.3, generator);
+    };
+    auto expected = [&](const std::vector<Tensor>& in) {
+      Generator generator(5);
+      generator.bits();
+      const Tensor weights = softmax(mask.apply(matmul(in[0] * 0.4, in[1].transpose(-1, -2))), -1);
+      const Tensor kept = dropout(ones(columns, DType::f64), 0.3, generator).slice(-1, 0, in[0].size(-2));
+      return matmul(weights * kept.transpose(-1, -2), in[2]);
+    };
+    check_same(inputs, found, expected, 1e-12);
+  };
   for (const int64_t T : {1, 4, 15, 64, 66, 130}) {
     for (const int64_t S : {1, 31, 257}) {
       for (const int64_t D : {int64_t{3}, S / 6 + 1, S + 1}) {  // few heads keep their weights, or some, or all
         CAPTURE(T, S, D);
-        const Mask mask = Mask::causal() & Mask::padding(some_hidden(2, S));
-        auto found = [&](const std::vector<Tensor>& in) {
-          Generator generator(5);
-          generator.bits();
-          return attention(in[0], in[1], in[2], mask, 0.4, 0.3, generator);
-        };
-        auto expected = [&](const std::vector<Tensor>& in) {
-          Generator generator(5);
-          generator.bits();
-          const Tensor weights = softmax(mask.apply(matmul(in[0] * 0.4, in[1].transpose(-1, -2))), -1);
-          const Tensor kept = dropout(ones({2, 3, S, (T + 3) / 4 * 4}, DType::f64), 0.3, generator).slice(-1, 0, T);
-          return matmul(weights * kept.transpose(-1, -2), in[2]);
-        };
-        check_same(by_heads(T, S, D, 9, DType::f64), found, expected, 1e-12);
+        check_dropped(by_heads(T, S, D, 9, DType::f64), Mask::causal() & Mask::padding(some_hidden(2, S)),
+                      {2, 3, S, (T + 3) / 4 * 4});
       }
     }
+  }
+  for (const int64_t D : {5, 400}) {  // a single head, which does not keep its weights, or does
+    CAPTURE(D);
+    check_dropped({away_from_zero({300, D}, 1), away_from_zero({257, D}, 2), away_from_zero({257, 9}, 3)},
+                  Mask::causal(), {257, 300});
   }
 }
 
