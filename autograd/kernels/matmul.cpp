@@ -40,15 +40,15 @@ struct Slab {
   Matrix<const T> narrow_b{};     // the last panel, if it is narrow
 };
 
-/// Copies of some panels, one after another.
+/// Copies of all panels, one after another.
 template <class T>
-Panels<T> packed_panels(const Product<T>& x, Range depths, Range panels, Buffer<T>& buffer) {
+Panels<T> packed_panels(const Product<T>& x, Range depths, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), stride = depth * panel_width<T>;
-  T* const first = buffer.room(panels.size() * stride);
-  parallel_for(panels.size(), divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
+  T* const first = buffer.room(x.cut.panels * stride);
+  parallel_for(x.cut.panels, divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
-                   const Range columns = x.columns({panels.begin + p, panels.begin + p + 1});
+                   const Range columns = x.columns({p, p + 1});
                    pack_panel(x.b.at(depths.begin, columns.begin), depth, columns.size(), first + p * stride);
                  }
                });
@@ -79,7 +79,7 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
   if (x.packs_slab()) {
     thread_local Buffer<T> buffer;
-    slab.b = packed_panels(x, depths, {0, x.cut.panels}, buffer);
+    slab.b = packed_panels(x, depths, buffer);
   }
   if (x.copies_a && !x.owns_rows()) {
     thread_local Buffer<T> buffer;
@@ -118,12 +118,16 @@ const T* tiles_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
   return packed_tiles(x, slab.depths, tiles, buffer);
 }
 
-/// The panels of b that a block's tiles read, from its first on; in a buffer of this thread, if it packs them.
+/// Which of a block's tiles, the first or the last, reads all that any of them reads of a panel; without one,
+/// tiles.end.
 template <class T>
-Panels<T> panels_of_b(const Product<T>& x, const Slab<T>& slab, Range panels) {
-  if (!x.packs_panels()) return {slab.b.at(panels.begin), slab.b.stride, slab.b.row_stride};
-  thread_local Buffer<T> buffer;
-  return packed_panels(x, slab.depths, panels, buffer);
+int64_t widest_tile(const Product<T>& x, Range depths, Range tiles) {
+  const Range all = x.in_band(depths, x.rows(tiles));
+  for (int64_t t : {tiles.begin, tiles.end - 1}) {
+    const Range its_own = x.in_band(depths, x.rows({t, t + 1}));
+    if (its_own.begin == all.begin && its_own.end == all.end) return t;
+  }
+  return tiles.end;
 }
 
 /// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
@@ -152,14 +156,16 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   }
 }
 
-/// A block of c: panel by panel, and along each from tile to tile.
+/// A block of c: panel by panel, and along each from tile to tile. If it packs its panels, one tile copies each for the
+/// others, where it can read it as it lies.
 template <class T>
 void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
+  thread_local Buffer<T> panel_buffer;
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
   const T* const packed_a = tiles_of_a(x, slab, tiles);
-  const int64_t packed_size = packed_tile_size<T>(slab.depths.size());
-  const Panels<T> b = panels_of_b(x, slab, panels);
-  const int64_t first_row = x.rows(tiles).begin;
+  const int64_t packed_size = packed_tile_size<T>(slab.depths.size()), first_row = x.rows(tiles).begin;
+  const bool copies = x.packs_panels() && x.b.col_stride == 1 && tiles.size() > 1;
+  const int64_t copying_tile = copies ? widest_tile(x, slab.depths, tiles) : tiles.end;
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
     const Range columns = x.columns({p, p + 1});
@@ -173,19 +179,32 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
         continue;
       }
     }
-    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.along_columns);
-    Range rows{0, first_row};
-    for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-      rows = {rows.end, x.cut.tiles.begin(t + 1)};
-      const TileKernel<T> kernel = kernels[static_cast<std::size_t>(rows.size() - 1)];
-      const Range depths = x.in_band(slab.depths, rows);
+    auto multiply = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, T* copy_of_b) {
+      const Range rows = x.rows({t, t + 1}), depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
       const Matrix<const T> tile = packed_a
                                        ? Matrix<const T>{packed_a + (t - tiles.begin) * packed_size, 1, tile_stride<T>}
                                        : a.at(rows.begin - first_row, 0);
-      kernel(depths.size(), tile.at(0, skipped), b.at(p - panels.begin) + skipped * b.row_stride, b.row_stride,
-             x.at(rows.begin, columns.begin), x.c_stride, columns.size(), epilogue,
-             upcoming.next_lines(lines_of_upcoming(rows.size(), depths.size())));
+      kernels[static_cast<std::size_t>(rows.size() - 1)](
+          depths.size(), tile.at(0, skipped), b.at(skipped, 0).data, b.row_stride, x.at(rows.begin, columns.begin),
+          x.c_stride, columns.size(), epilogue, upcoming.next_lines(lines_of_upcoming(rows.size(), depths.size())),
+          copy_of_b ? copy_of_b + skipped * panel_width<T> : nullptr);
+    };
+    Matrix<const T> b{slab.b.at(p), slab.b.row_stride, 1};
+    int64_t done = tiles.end;
+    if (x.packs_panels()) {
+      T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
+      if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
+        multiply(copying_tile, copying_kernels<T>(x.along_columns), b, panel);
+        done = copying_tile;
+      } else {
+        pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
+      }
+      b = {panel, panel_width<T>, 1};
+    }
+    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.along_columns);
+    for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+      if (t != done) multiply(t, kernels, b, nullptr);
     }
   }
 }
@@ -218,7 +237,7 @@ void multiply_row(const Product<T>& x, Range panels) {
     const int64_t j = panels.begin * panel_width<T>;
     multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
                                                    wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
-                                                   upcoming.next_lines(lines_of_upcoming(1, x.k)));
+                                                   upcoming.next_lines(lines_of_upcoming(1, x.k)), nullptr);
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

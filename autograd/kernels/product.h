@@ -38,8 +38,9 @@ struct Product {
   bool copies_a = is_worth_a_copy(a, m, n), packs_a = is_worth_packing(a, m, n, k);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   bool must_pack = b.col_stride != 1 || (!has_masks && n % lanes<T> != 0);
-  // Rows of b of which every fourth competes for the same places are worth a copy for even a few tiles.
-  bool packs_b = must_pack || (m >= 4 * tile_rows && collides<T>(4 * b.row_stride));
+  // Rows of b of which every fourth competes for the same places, or that begin within vectors, are worth a copy for
+  // even a few tiles.
+  bool packs_b = must_pack || (m >= 4 * tile_rows && (collides<T>(4 * b.row_stride) || b.row_stride % lanes<T> != 0));
   // The last panel is so narrow that no tiles are made of it.
   bool ends_narrow = (n - 1) % panel_width<T> < narrow_width<T> && m > 1 && k >= narrow_depth &&
                      (a.col_stride == 1 || a.row_stride == 1);

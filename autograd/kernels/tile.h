@@ -83,14 +83,22 @@ class Columns {
   const char *row_0_, *row_5_, *row_10_;
 };
 
+/// What a tile does beside: it asks for columns of a ahead, which pays along dense ones, and leaves a copy of the rows
+/// of b that it reads, for other tiles. Of a panel's tiles the first thus packs it, at next to no cost: the
+/// multipliers, not loads and stores, are what is short.
+struct Extras {
+  bool fetches_a = false, copies_b = false;
+};
+
 /// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
 /// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as many as
 /// cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not handed over
 /// as a copy: GCC copies two of its members at once, just after they were written one by one, and that read would wait
-/// for all stores before it.
-template <class T, int Rows, int Vectors, Edge edge, bool along_columns = false>
+/// for all stores before it. A copy of b goes to copy_of_b, row after row.
+template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming) {
+                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy_of_b) {
+  static_assert(!extras.copies_b || edge == Edge::whole);
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
@@ -115,6 +123,14 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
 #pragma GCC unroll 8
     for (int v = 0; v < whole_vectors; ++v) row.vectors[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
     if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
+    if constexpr (extras.copies_b) {
+      constexpr int64_t rows_ahead = 16;  // memory takes as long as so many rounds
+      __builtin_prefetch(b + rows_ahead * b_stride, 0, 3);
+      __builtin_prefetch(b + rows_ahead * b_stride + Vectors * lanes<T> - 1, 0, 3);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);
+      copy_of_b += Vectors * lanes<T>;
+    }
     b += b_stride;
     return row;
   };
@@ -129,7 +145,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     const RowOfB b_row = next_row_of_b();
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
-    if constexpr (along_columns) columns.fetch_ahead();
+    if constexpr (extras.fetches_a) columns.fetch_ahead();
     columns.move_on();
   };
 
@@ -218,9 +234,9 @@ using TileKernel = decltype(&multiply_tile<T, 1, 1, Edge::whole>);
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-template <class T, int Vectors, Edge edge, bool along_columns = false>
+template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
 inline constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
-  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge, along_columns>...};
+  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge, extras>...};
 }
 (std::make_integer_sequence<int, tile_rows>());
 
@@ -234,11 +250,18 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
   return tile_kernels<T, Vectors, Edge::partial>;
 }
 
-/// The kernels for a tile of 1 <= width <= 2 vectors. Along dense columns of a those of whole tiles, most, fetch ahead.
+/// The kernels for a tile of 1 <= width <= 2 vectors. Those for whole tiles, most, fetch dense columns of a ahead.
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false) {
-  if (along_columns && width == 2 * lanes<T>) return tile_kernels<T, 2, Edge::whole, true>;
+  if (along_columns && width == 2 * lanes<T>) return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = true}>;
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
+}
+
+/// Those for whole tiles that copy b.
+template <class T>
+const TileKernels<T>& copying_kernels(bool along_columns) {
+  return along_columns ? tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = true, .copies_b = true}>
+                       : tile_kernels<T, 2, Edge::whole, Extras{.copies_b = true}>;
 }
 
 }  // namespace reel::kernels
