@@ -21,6 +21,9 @@ constexpr int64_t chunk_copies = 32'768;
 // With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
 constexpr int64_t large_batch = 8;
 
+// So many tiles of a block go on with rows of a that nobody has fetched: their rounds fetch what a panel of b takes.
+constexpr int64_t tiles_that_wait = 4;
+
 /// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.
 template <class T>
 struct Panels {
@@ -146,6 +149,13 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   } else if (first_row || loses_b) {
     const Range columns = x.columns(panels);
     upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
+  }
+  // Blocks beside each other need all of a, but this may be the first here that does, and another thread has written
+  // half of it. While the first tiles wait for their rows, those of the others are on their way.
+  if (x.owns_panels() && x.cut.slabs.count == 1 && !x.along_columns && !x.copies_a) {
+    const int64_t row = x.cut.tiles.begin(std::min(tiles_that_wait, x.cut.tiles.count));
+    upcoming.add(x.a.at(row, 0), x.m - row, x.k);
+    return;
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
