@@ -155,7 +155,6 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   if (x.owns_panels() && x.cut.slabs.count == 1 && !x.along_columns && !x.copies_a) {
     const int64_t row = x.cut.tiles.begin(std::min(tiles_that_wait, x.cut.tiles.count));
     upcoming.add(x.a.at(row, 0), x.m - row, x.k);
-    return;
   }
   // All blocks of a row need the same of a, and those of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
