@@ -14,7 +14,7 @@ namespace reel::kernels::attention_blocks {
 // What is worked on at once. Forward: few enough queries that their scores of all keys stay in the second cache, and
 // enough of them that a pass over keys and values pays. On the way back: the weights of some keys and many queries
 // (attention_backward.cpp), with all that is made of them. Within a block, products leave out what nobody sees: those
-// that make scores stop at the last key that a vector of queries sees, the others keep to the band of the weights.
+// that make scores stop at the last key that a panel of queries sees, the others keep to the band of the weights.
 inline constexpr int64_t query_block = 64;
 inline constexpr int64_t key_block = 128;
 static_assert(query_block % panel_width<float> == 0);
@@ -75,22 +75,16 @@ int64_t columns_size(int64_t rows, int64_t width) {
   return round_up(rows, panel_width<T>) * width;
 }
 
-/// a (S, width) times those columns: (S, T). What no query of a vector sees remains as it was, for set_seen() to fill.
+/// a (S, width) times those columns: (S, T). Keys that no query of a panel sees are left out: set_seen() fills them in.
 /// Without masks (S, padded(T)), whose last columns mean nothing: whole vectors are faster.
 template <class T>
 void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
                       const T* columns, Matrix<T> out) {
-  if (block.keys.size() == 0) return;
   const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
   for (int64_t i = 0; i < count; i += panel_width<T>) {
-    // The second vector's queries may see some keys more.
-    const int64_t begin = block.queries.begin + i, seen = keys_seen(shape, block.keys, begin + lanes<T>);
-    const int64_t more = keys_seen(shape, block.keys, begin + panel_width<T>) - seen;
-    const Matrix<const T> panel{columns + i * width, panel_width<T>, 1};
-    matmul<T>(seen, std::min(panel_width<T>, count - i), width, a, panel, out.data + i, out.row_stride);
-    if (more == 0) continue;
-    matmul<T>(more, std::clamp<int64_t>(count - i - lanes<T>, 0, lanes<T>), width, a.at(seen, 0), panel.at(0, lanes<T>),
-              out.at(seen, i + lanes<T>).data, out.row_stride);
+    const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + i + panel_width<T>);
+    matmul<T>(seen, std::min(panel_width<T>, count - i), width, a, {columns + i * width, panel_width<T>, 1},
+              out.data + i, out.row_stride);
   }
 }
 
