@@ -150,9 +150,10 @@ Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& 
 Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions& options = {});
 
 // ---- layers' inner parts ----
-/// (x - mean) / sqrt(var + epsilon) weight + bias over the last axis; weight and bias (D), or both undefined.
-/// Ba, Kiros, Hinton: "Layer normalization" (2016). (ops/layer_norm.cpp)
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
+/// (x - mean) / sqrt(var + epsilon) weight + bias over the last axis; weight and bias (D), or both undefined. To that
+/// a residual, shaped as x, may be added. Ba, Kiros, Hinton: "Layer normalization" (2016). (ops/layer_norm.cpp)
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5,
+                  const Tensor& residual = {});
 /// Zeroes each element with probability p and divides the others by 1 - p. Srivastava et al.: "Dropout" (2014).
 /// Which ones depends on the generator alone. (ops/dropout.cpp)
 Tensor dropout(const Tensor& x, double p, Generator& generator = default_generator());

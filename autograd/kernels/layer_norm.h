@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/kernels/buffer.h"
 #include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
@@ -15,11 +16,11 @@ constexpr int64_t rows_per_chunk = 32;
 
 }  // namespace detail
 
-/// y = (x - mean) rstd weight + bias; keeps each row's mean and rstd = 1 / sqrt(variance + epsilon).
-/// weight and bias may both be null, for 1 and 0.
+/// y = (x - mean) rstd weight + bias + residual; keeps each row's mean and rstd = 1 / sqrt(variance + epsilon).
+/// weight and bias may both be null, for 1 and 0, and so may the residual.
 template <class T>
-void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, T epsilon, T* y, T* mean,
-                T* rstd) {
+void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, T epsilon, const T* residual, T* y,
+                T* mean, T* rstd) {
   const T length = static_cast<T>(n);
   parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -33,6 +34,7 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
       for_each_vector<T>(n, [&](int64_t i, int64_t count) {
         Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
         if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));
+        if (residual) value += load_part(residual + r * n + i, count);
         store_part(y + r * n + i, value, count);
       });
       mean[r] = center;
@@ -41,31 +43,29 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
   });
 }
 
-/// How many pieces layer_norm_backward sums dweight and dbias in.
-inline int64_t layer_norm_pieces(int64_t rows) { return divide_up(rows, detail::rows_per_chunk); }
-
 /// With x̂ = (x - mean) rstd and dx̂ = dy weight:
 ///   dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)),   dweight = Σ dy x̂,   dbias = Σ dy
-/// The sums over rows come in pieces of a fixed number of rows: dweight and dbias are (pieces, n); null without weight.
+/// dweight and dbias (n) are left alone without weight.
 template <class T>
 void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, const T* mean, const T* rstd,
                          const T* dy, T* dx, T* dweight, T* dbias) {
+  constexpr int64_t ahead = 8192 / sizeof(T);  // two pages: by itself a processor looks ahead within one
   const T share = T(1) / static_cast<T>(n);
+  const int64_t pieces = weight ? divide_up(rows, detail::rows_per_chunk) : 0;
+  thread_local Buffer<T> buffer;
+  T* const sums = buffer.room(2 * pieces * n);  // dweight and dbias of each piece
   parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
-    T* dw = nullptr;
-    T* db = nullptr;
-    if (weight) {
-      dw = dweight + begin / detail::rows_per_chunk * n;
-      db = dbias + begin / detail::rows_per_chunk * n;
-      std::fill_n(dw, n, T(0));
-      std::fill_n(db, n, T(0));
-    }
+    T* const dw = weight ? sums + begin / detail::rows_per_chunk * 2 * n : nullptr;
+    T* const db = weight ? dw + n : nullptr;
+    if (weight) std::fill_n(dw, 2 * n, T(0));
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * n;
       const T* drow = dy + r * n;
       const Vec<T> center(mean[r]), scale(rstd[r]);
       Vec<T> sum(T(0)), product(T(0));
       for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+        __builtin_prefetch(row + i + ahead, 0, 3);
+        __builtin_prefetch(drow + i + ahead, 0, 3);
         const Vec<T> xhat = (load_part(row + i, count) - center) * scale;
         Vec<T> d = load_part(drow + i, count);  // 0 past the row's end
         if (weight) {
@@ -84,6 +84,16 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
         store_part(dx + r * n + i, Vec<T>(scale * (d - mean_d - xhat * mean_dx)), count);
       });
     }
+  });
+  if (!weight) return;
+  for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+    Vec<T> dw(T(0)), db(T(0));
+    for (const T* piece = sums + i; piece < sums + 2 * pieces * n; piece += 2 * n) {
+      dw += load_part(piece, count);
+      db += load_part(piece + n, count);
+    }
+    store_part(dweight + i, dw, count);
+    store_part(dbias + i, db, count);
   });
 }
 

@@ -8,6 +8,13 @@
 namespace reel {
 namespace {
 
+Tensor dense_if_any(const Tensor& x) { return x.defined() ? dense(x) : x; }
+
+template <class T>
+const T* data_if_any(const Tensor& x) {
+  return x.defined() ? x.data<T>() : nullptr;
+}
+
 /// The derivative with respect to x, composed: with x̂ = (x - mean) rstd and dx̂ = dy weight,
 /// dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)). For second derivatives.
 void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, const Tensor& dy, Grads& grads) {
@@ -25,7 +32,7 @@ void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, co
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, const Tensor& residual) {
   if (x.rank() == 0) fail("layer_norm: x has no axis to normalize over");
   if (weight.defined() != bias.defined()) fail("layer_norm: give both weight and bias, or neither");
   const int64_t n = x.size(-1), rows = n == 0 ? 0 : x.numel() / n;
@@ -37,34 +44,40 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
       check_same_dtype("layer_norm", x, parameter);
     }
   }
+  if (residual.defined()) {
+    if (residual.shape() != x.shape()) fail("layer_norm: the residual is ", residual.shape(), ", x is ", x.shape());
+    check_same_dtype("layer_norm", x, residual);
+  }
 
-  const Tensor values = dense(x), scale = weight.defined() ? dense(weight) : weight,
-               shift = bias.defined() ? dense(bias) : bias;
+  const Tensor values = dense(x), scale = dense_if_any(weight), shift = dense_if_any(bias),
+               added = dense_if_any(residual);
   Tensor y(x.shape(), x.dtype()), means({rows}, x.dtype()), rstds({rows}, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
-    kernels::layer_norm(rows, n, values.data<T>(), scale.defined() ? scale.data<T>() : nullptr,
-                        shift.defined() ? shift.data<T>() : nullptr, static_cast<T>(epsilon), y.data<T>(),
-                        means.data<T>(), rstds.data<T>());
+    kernels::layer_norm(rows, n, values.data<T>(), data_if_any<T>(scale), data_if_any<T>(shift),
+                        static_cast<T>(epsilon), data_if_any<T>(added), y.data<T>(), means.data<T>(), rstds.data<T>());
   });
 
-  auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon](const Tensor& dy, Grads& grads) {
+  std::vector<Tensor> inputs{x};
+  if (weight.defined()) inputs.insert(inputs.end(), {weight, bias});
+  const std::size_t of_residual = inputs.size();
+  if (residual.defined()) inputs.push_back(residual);
+  auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon, of_residual](const Tensor& dy,
+                                                                                          Grads& grads) {
+    if (grads.needs(of_residual)) grads.add(of_residual, dy);
     if (Tape::recording()) return composed_backward(x, weight, epsilon, dy, grads);
     const Tensor gradient = dense(dy);
-    const int64_t pieces = weight.defined() ? kernels::layer_norm_pieces(rows) : 0;
-    Tensor dx(dy.shape(), dy.dtype()), dweight({pieces, n}, dy.dtype()), dbias({pieces, n}, dy.dtype());
+    Tensor dx(dy.shape(), dy.dtype()), dweight({n}, dy.dtype()), dbias({n}, dy.dtype());
     with_type(dy.dtype(), [&]<class T>(T) {
-      kernels::layer_norm_backward(rows, n, values.data<T>(), scale.defined() ? scale.data<T>() : nullptr,
-                                   means.data<T>(), rstds.data<T>(), gradient.data<T>(), dx.data<T>(),
-                                   dweight.data<T>(), dbias.data<T>());
+      kernels::layer_norm_backward(rows, n, values.data<T>(), data_if_any<T>(scale), means.data<T>(), rstds.data<T>(),
+                                   gradient.data<T>(), dx.data<T>(), dweight.data<T>(), dbias.data<T>());
     });
     grads.add(0, dx);
     if (weight.defined()) {
-      grads.add(1, sum(dweight, {0}));
-      grads.add(2, sum(dbias, {0}));
+      grads.add(1, dweight);
+      grads.add(2, dbias);
     }
   };
-  return weight.defined() ? record("layer_norm", {x, weight, bias}, y, backward)
-                          : record("layer_norm", {x}, y, backward);
+  return record("layer_norm", inputs, y, backward);
 }
 
 }  // namespace reel

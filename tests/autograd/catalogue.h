@@ -305,14 +305,18 @@ inline std::vector<Row> catalogue() {
           {any({2, 5, 4}), any({2, 4, 4}, 2), any({2, 4, 3}, 3)});
 
   const auto norm = [](const Xs& x) {
-    return x.size() == 3 ? layer_norm(x[0], x[1], x[2]) : layer_norm(x[0], Tensor(), Tensor(), 0.1);
+    if (x.size() < 3) return layer_norm(x[0], Tensor(), Tensor(), 0.1, x.size() == 2 ? x[1] : Tensor());
+    return layer_norm(x[0], x[1], x[2], 1e-5, x.size() == 4 ? x[3] : Tensor());
   };
-  add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({2, 3, 4}), any({4}, 2), any({4}, 3)});
-  add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({5, 3})});
-  add_row("layer_norm(x, weight, bias, epsilon)", norm, {any({3}), any({3}, 2), any({3}, 3)}, false);
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm, {any({2, 3, 4}), any({4}, 2), any({4}, 3)});
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm, {any({5, 3})});
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm, {any({5, 3}), any({5, 3}, 2)});
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm,
+          {any({2, 4}), any({4}, 2), any({4}, 3), any({2, 4}, 4)});
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm, {any({3}), any({3}, 2), any({3}, 3)}, false);
   add_row(
-      "layer_norm(x, weight, bias, epsilon)", [](const Xs& x) { return layer_norm(x[0], x[0], x[0]); }, {any({4})},
-      false);
+      "layer_norm(x, weight, bias, epsilon, residual)", [](const Xs& x) { return layer_norm(x[0], x[0], x[0]); },
+      {any({4})}, false);
   const auto drop = [](const Xs& x) {
     Generator generator(7);
     return dropout(x[0], 0.3, generator);

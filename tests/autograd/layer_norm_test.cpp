@@ -5,7 +5,7 @@ using namespace reel::tests;
 
 namespace {
 
-/// The formula, composed: the oracle of the fused operation.
+/// The formula, composed: the oracle of the fused operation, which a residual is then added to.
 Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5) {
   const Tensor centered = x - mean(x, {-1}, KeepDim::yes);
   const Tensor y = centered / sqrt(mean(centered * centered, {-1}, KeepDim::yes) + epsilon);
@@ -42,10 +42,44 @@ TEST_CASE("layer_norm agrees with its composed form, value and derivatives") {
   }
 }
 
+TEST_CASE("layer_norm adds a residual, value and derivatives") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 2e-5 : 1e-11;
+    for (const Shape& shape : {Shape{2, 3, 5}, Shape{70, 16}, Shape{33, 19}, Shape{7}, Shape{0, 3}}) {
+      INFO(shape << " in " << dtype);
+      const int64_t n = shape[shape.rank() - 1];
+      const std::vector<Tensor> xs{away_from_zero(shape, 1, dtype), away_from_zero({n}, 2, dtype),
+                                   away_from_zero({n}, 3, dtype), away_from_zero(shape, 4, dtype)};
+      check_close(layer_norm(xs[0], xs[1], xs[2], 0.1, xs[3]), composed(xs[0], xs[1], xs[2], 0.1) + xs[3], tolerance);
+      const auto fused =
+          gradients_of([](const auto& in) { return sin(layer_norm(in[0], in[1], in[2], 0.1, in[3])); }, xs);
+      const auto plain =
+          gradients_of([](const auto& in) { return sin(composed(in[0], in[1], in[2], 0.1) + in[3]); }, xs);
+      for (std::size_t i = 0; i < xs.size(); ++i) check_close(fused[i], plain[i], 20 * tolerance);
+
+      check_close(layer_norm(xs[0], {}, {}, 0.1, xs[3]), composed(xs[0], {}, {}, 0.1) + xs[3], tolerance);
+      const auto fused_alone =
+          gradients_of([](const auto& in) { return sin(layer_norm(in[0], {}, {}, 0.1, in[1])); }, {xs[0], xs[3]});
+      const auto plain_alone =
+          gradients_of([](const auto& in) { return sin(composed(in[0], {}, {}, 0.1) + in[1]); }, {xs[0], xs[3]});
+      for (std::size_t i = 0; i < 2; ++i) check_close(fused_alone[i], plain_alone[i], 20 * tolerance);
+    }
+  }
+}
+
+TEST_CASE("layer_norm of x with x itself as the residual") {
+  const Tensor x = away_from_zero({5, 6}, 1);
+  const auto fused = gradients_of([](const auto& in) { return sin(layer_norm(in[0], {}, {}, 1e-5, in[0])); }, {x});
+  const auto plain = gradients_of([](const auto& in) { return sin(composed(in[0], {}, {}) + in[0]); }, {x});
+  check_close(fused[0], plain[0], 1e-10);
+}
+
 TEST_CASE("layer_norm reads any strides") {
   const Tensor x = away_from_zero({4, 6}, 1), weight = away_from_zero({8}, 2).slice(0, 0, 8, 2),
                bias = scalar(1, DType::f64).expand({4});
-  check_close(layer_norm(x.transpose(0, 1), weight, bias), composed(x.transpose(0, 1), weight, bias), 1e-12);
+  const Tensor columns = x.transpose(0, 1);
+  check_close(layer_norm(columns, weight, bias), composed(columns, weight, bias), 1e-12);
+  check_close(layer_norm(columns, weight, bias, 1e-5, columns), composed(columns, weight, bias) + columns, 1e-12);
 }
 
 TEST_CASE("rows of equal numbers become the bias") {
@@ -87,5 +121,9 @@ TEST_CASE("layer_norm refuses what does not fit") {
                     ContainsSubstring("layer_norm: give both weight and bias, or neither"));
   CHECK_THROWS_WITH(layer_norm(scalar(1), {}, {}), ContainsSubstring("layer_norm: x has no axis"));
   CHECK_THROWS_WITH(layer_norm(x, ones({3}, DType::f64), ones({3})),
+                    ContainsSubstring("layer_norm: operands are f32 and f64"));
+  CHECK_THROWS_WITH(layer_norm(x, {}, {}, 1e-5, ones({3})),
+                    ContainsSubstring("layer_norm: the residual is (3,), x is (2, 3)"));
+  CHECK_THROWS_WITH(layer_norm(x, {}, {}, 1e-5, ones({2, 3}, DType::f64)),
                     ContainsSubstring("layer_norm: operands are f32 and f64"));
 }

@@ -118,8 +118,8 @@ std::vector<Row> large_rows() {
     return packed_attention(in[0], in[0], in[0], texts, texts, Mask::causal(), 0.1, 0.2, generator);
   };
   add_row("packed_attention(q, k, v, q_starts, k_starts, mask, scale, drop, generator)", attend_packed, {cube});
-  add_row("layer_norm(x, weight, bias, epsilon)", [](const Xs& in) { return layer_norm(in[0], in[1], in[2]); },
-          {cube, any({70}, 5), any({70}, 6)});
+  const auto norm = [](const Xs& in) { return layer_norm(in[0], in[1], in[2], 1e-5, in[0]); };
+  add_row("layer_norm(x, weight, bias, epsilon, residual)", norm, {cube, any({70}, 5), any({70}, 6)});
   const auto drop = [](const Xs& in) {
     Generator generator(7);
     return dropout(in[0], 0.3, generator);
