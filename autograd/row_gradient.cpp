@@ -79,12 +79,16 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   return gradient;
 }
 
-RowGradient add(const RowGradient& a, const RowGradient& b) {
+void add_in_place(RowGradient& sum, const RowGradient& more) {
   const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : rows.values().back() + 1; };
-  const RankedSet set(std::max(end_of(a.rows), end_of(b.rows)), {a.rows, b.rows});
-  RowGradient sum{set.members(), zeros({set.members().numel(), a.values.size(1)}, a.values.dtype())};
-  for (const RowGradient* part : {&a, &b}) scatter_add(part->values, set.ranks(part->rows), sum.values);
-  return sum;
+  const RankedSet set(std::max(end_of(sum.rows), end_of(more.rows)), {sum.rows, more.rows});
+  const int64_t count = set.members().numel();
+  if (count > sum.rows.numel()) {
+    RowGradient wider{set.members(), zeros({count, sum.values.size(1)}, sum.values.dtype())};
+    scatter_add(sum.values, set.ranks(sum.rows), wider.values);
+    sum = std::move(wider);
+  }
+  scatter_add(more.values, set.ranks(more.rows), sum.values);
 }
 
 void add_in_place(Tensor& dtable, const RowGradient& gradient) { scatter_add(gradient.values, gradient.rows, dtable); }

@@ -23,8 +23,8 @@ struct RowGradient {
 /// id, rows are summed in the order in which they come. Throws what embedding_sum throws.
 RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows);
 
-/// a + b, for gradients of one table.
-RowGradient add(const RowGradient& a, const RowGradient& b);
+/// sum += more, for gradients of one table. It costs what `more` costs, if that has no rows which are new to the sum.
+void add_in_place(RowGradient& sum, const RowGradient& more);
 
 /// dtable += gradient; dtable (V, D) contiguous.
 void add_in_place(Tensor& dtable, const RowGradient& gradient);

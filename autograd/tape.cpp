@@ -260,11 +260,15 @@ void Grads::accumulate_in(Tensor leaf, Tensor dx) {
 
 void Grads::accumulate_in(Tensor leaf, RowGradient rows) {
   auto& impl = leaf.impl();
+  auto add_rows_to = [&](auto& sum, Tensor& values) {
+    if (!values.exclusive()) values = clone(values);
+    add_in_place(sum, rows);
+  };
   if (impl.grad.defined()) {
-    if (!impl.grad.exclusive()) impl.grad = clone(impl.grad);
-    add_in_place(impl.grad, rows);
+    add_rows_to(impl.grad, impl.grad);
+  } else if (impl.row_grad) {
+    add_rows_to(*impl.row_grad, impl.row_grad->values);
   } else {
-    if (impl.row_grad) rows = reel::add(*impl.row_grad, rows);
     impl.row_grad = std::make_unique<RowGradient>(std::move(rows));
   }
 }

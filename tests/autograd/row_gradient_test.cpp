@@ -93,12 +93,20 @@ TEST_CASE("row gradient: by hand") {
   const RowGradient a = coalesce(f64({3, 2}, {1, 2, 30, 40, 500, 600}), Ids({4, 1, 4}), 5);
   CHECK(to_vector(a.rows) == std::vector<std::int32_t>{1, 4});
   CHECK(a.values.to_vector() == Values{30, 40, 501, 602});
-  const RowGradient b = coalesce(f64({2, 2}, {1, 1, 2, 2}), Ids({0, 1}), 5), sum = add(a, b);
+  RowGradient sum = a;
+  add_in_place(sum, coalesce(f64({2, 2}, {1, 1, 2, 2}), Ids({0, 1}), 5));
   CHECK(to_vector(sum.rows) == std::vector<std::int32_t>{0, 1, 4});
   CHECK(sum.values.to_vector() == Values{1, 1, 32, 42, 501, 602});
   Tensor table = ones({5, 2}, DType::f64);
   add_in_place(table, sum);
   CHECK(table.to_vector() == Values{2, 2, 33, 43, 1, 1, 1, 1, 502, 603});
+  CHECK(a.values.to_vector() == Values{30, 40, 501, 602});
+
+  const Tensor values = sum.values;
+  add_in_place(sum, a);  // rows that it has already: nothing moves
+  CHECK(to_vector(sum.rows) == std::vector<std::int32_t>{0, 1, 4});
+  CHECK(sum.values.same(values));
+  CHECK(values.to_vector() == Values{1, 1, 62, 82, 1002, 1204});
 }
 
 TEST_CASE("row gradient: rows that lie in memory in another way, and a negative zero") {
