@@ -15,7 +15,8 @@ NaiveTransformer::NaiveTransformer(const Config& c)
       drop(child("drop", Dropout(c.dropout))) {}
 
 Tensor NaiveTransformer::logits(const Ids& tokens) const {
-  Tensor x = drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(0))));  // (T, D)
+  const Tensor positions = pos_embedding.weight.slice(0, 0, tokens.size(0));
+  Tensor x = drop(token_embedding(tokens) + positions);  // (T, D)
   for (const Block& block : blocks) x = block(x);
   return drop(projection(norm(x)));  // (T, V)
 }
