@@ -71,8 +71,9 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     std::copy_n(logs, count, log_sums + first);
     if (kept) {
       normalize_columns(block, inverses, weights);
-      // A block of keys that the way back reads with these queries begins less than a panel beyond the last one seen.
-      clear_rows(std::min(key_block + panel_width<T>, shape.keys - seen), padded<T>(count), weights.at(seen, 0));
+      // Keys that are read together with some that these queries see.
+      const int64_t read_end = std::min(shape.keys, round_up(seen, keys_read_at_once(shape)));
+      clear_rows(read_end - seen, padded<T>(count), weights.at(seen, 0));
     }
 
     if (shape.dropout.threshold > 0) {

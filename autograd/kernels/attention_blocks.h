@@ -113,7 +113,8 @@ template <class T>
 void hide(const AttentionShape& shape, const std::int32_t* hidden, const Block& block, Matrix<T> scores) {
   constexpr T nothing = -std::numeric_limits<T>::infinity();
   const int64_t count = padded<T>(block.queries.size());
-  for (int64_t key = block.keys.begin; key < block.keys.end; ++key) {
+  const int64_t seen_by_all = hidden ? 0 : keys_seen(shape, block.keys, block.queries.begin);
+  for (int64_t key = block.keys.begin + seen_by_all; key < block.keys.end; ++key) {
     const bool from_all = hidden && hidden[key] != 0;
     const int64_t blind = std::clamp<int64_t>(key - shape.reach - block.queries.begin, 0, count);
     std::fill_n(scores.at(key - block.keys.begin, 0).data, from_all ? count : blind, nothing);
@@ -163,6 +164,13 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
 
 /// Whether threads can share so many heads.
 inline bool enough_heads(int64_t heads) { return heads >= 4; }
+
+/// Of weights that are kept, the way back reads those of so many keys together, or of a divisor of that, from a
+/// multiple of it on. It leaves out queries that see none of them, in whole panels, with which blocks of queries end.
+inline int64_t keys_read_at_once(const AttentionShape& shape) {
+  static_assert(key_block % query_block == 0);
+  return enough_heads(product(shape.batch)) ? key_block : query_block;
+}
 
 /// Under a causal mask the last queries see most, and the first keys are seen by most. Halves of `count` parts are as
 /// much work if the first part is followed by the last, the second by the last but one, and so on: which one is next.

@@ -40,8 +40,8 @@ void for_each_overlapping(int64_t count, int64_t size, const Body& body) {
 template <class T>
 void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   if (b.row_stride == 1 && depth >= block_columns<T> && width >= block_rows<T>) {  // the columns are dense
-    for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
-      for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
+    for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
+      for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
         transpose_block(b.at(p, j).data, b.col_stride, panel + p * panel_width<T> + j, panel_width<T>);
       });
     });

@@ -180,11 +180,17 @@ TEST_CASE("attention: what an earlier one left in its buffers does not matter") 
 
 TEST_CASE("attention: of weights that are kept, nothing is read that was not written") {
   // Of keys that no query sees, too: the first queries see none of the last 1,000 - 65 keys.
-  for (auto [T, S, E] :
-       {std::array<int64_t, 3>{400, 400, 1}, {400, 400, 9}, {65, 1000, 1}, {65, 1000, 40}, {7, 0, 3}}) {
+  // Threads share three heads' queries and keys, or five heads.
+  for (auto [H, T, S, E] : {std::array<int64_t, 4>{3, 400, 400, 1},
+                            {3, 400, 400, 9},
+                            {5, 400, 400, 9},
+                            {3, 65, 1000, 1},
+                            {5, 65, 1000, 1},
+                            {3, 65, 1000, 40},
+                            {5, 7, 0, 3}}) {
     for (const std::uint32_t threshold : {0U, 1U << 30}) {
-      CAPTURE(T, S, E, threshold);
-      constexpr int64_t H = 3, D = 5;
+      CAPTURE(H, T, S, E, threshold);
+      constexpr int64_t D = 5;
       const std::vector<int64_t> batch{H};
       kernels::AttentionShape shape{batch, T, S, D, E, 0.4, 0};
       shape.dropout = {.key = 7, .first_block = 0, .threshold = threshold, .scale = 4.0 / 3};
