@@ -77,7 +77,6 @@ Tensor view(const Tensor& x, const Shape& wanted) {
 
 Tensor reshape(const Tensor& x, const Shape& wanted) {
   const Shape shape = complete("reshape", wanted, x.shape());
-  if (shape == x.shape()) return x;  // all of it
   const auto strides = view_strides(x.shape(), x.strides(), shape);
   return strides ? record_view(x, shape, *strides) : view(contiguous(x), shape);
 }
@@ -122,10 +121,9 @@ Tensor slice(const Tensor& x, int some_axis, int64_t start, int64_t end, int64_t
   Strides strides = x.strides();
   shape[axis] = (end - start + step - 1) / step;
   strides[axis] *= step;
-  if (shape == x.shape()) return x;  // all of it
   return record("slice", {x}, Tensor(x, shape, strides, start * x.stride(axis)),
                 [whole = x.shape(), axis, start, step](const Tensor& dy, Grads& grads) {
-                  grads.add(0, slice_scatter(dy, whole, axis, start, step));
+                  grads.add(0, dy.shape() == whole ? dy : slice_scatter(dy, whole, axis, start, step));
                 });
 }
 

@@ -218,6 +218,7 @@ inline std::vector<Row> catalogue() {
   add_row("permute(x, axes)", [](const Xs& x) { return permute(x[0], {}); }, {any({})});
   add_row("transpose(x, axis, other)", [](const Xs& x) { return transpose(x[0], 0, -1); }, {any({2, 3, 4})});
   add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], 1, 1, -1); }, {any({2, 4})});
+  add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], 1, 0, 4); }, {any({2, 4})});  // all
   add_row(
       "slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], -2, 1, 9, 2); }, {any({5, 2})}, false);
   add_row("slice(x, axis, start, end, step)", [](const Xs& x) { return slice(x[0], 0, 0, 3) * slice(x[0], 0, 1, 4); },
