@@ -22,9 +22,9 @@ inline constexpr int64_t slab_depth_of_copies = 192;
 // A block of c is what one thread works on: small enough that there are several, large enough that a panel meets many
 // rows, and these, once they are in the second cache, many panels. Blocks of a high c are low: each of their rows may
 // lie in a page of memory of its own, and the processor knows the places of some dozens of pages at a time. A c of few
-// tiles stays in one piece, lest all of b is read for each.
+// rows stays in one piece, lest all of b is read for each.
 inline constexpr int64_t block_tiles = 4;
-inline constexpr int64_t one_block_tiles = 10;
+inline constexpr int64_t one_block_rows = 140;
 inline constexpr int64_t block_panels = 8;
 
 // A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
@@ -41,7 +41,7 @@ inline constexpr int64_t low_block_tiles = 2;
 // Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
 // their rows of a take no more than half of the second cache. Fewer of them are enough: nobody waits until a slab is
 // packed.
-inline constexpr int64_t tall_block_tiles = 20;
+inline constexpr int64_t tall_block_rows = 280;
 inline constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
 // Multiplications, some microseconds of them: fewer are not worth a second thread.
@@ -89,12 +89,12 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
     return Cut{slabs, {m, count}, panels, {count, row_blocks}, {panels, column_blocks}};
   };
   const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
-  int64_t row_blocks = tiles <= one_block_tiles ? 1 : divide_up(tiles, block_tiles);
+  int64_t row_blocks = m <= one_block_rows ? 1 : divide_up(tiles, block_tiles);
   int64_t column_blocks = divide_up(panels, block_panels);
   if (copies_a && tiles >= wanted * low_block_tiles && stays_near<T>(std::min(k, depth) * n)) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }
-  const bool is_low = tiles <= tall_block_tiles && stays_near<T>(2 * m * std::min(k, depth));
+  const bool is_low = m <= tall_block_rows && stays_near<T>(2 * m * std::min(k, depth));
   if (packs_b && is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
   if (row_blocks * column_blocks < wanted) {
     const int64_t columns = std::min(divide_up(wanted, row_blocks), panels);

@@ -64,7 +64,9 @@ const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>&
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
   T* const first = buffer.room(tiles.size() * size);
   parallel_for(tiles.size(), divide_up(chunk_copies, size), [&](int64_t begin, int64_t end) {
-    constexpr int64_t columns_at_once = 16;  // tiles beside each other share lines of a, while these are near
+    // Tiles beside each other share lines of a, while these are near: the first cache has 8 places for lines that
+    // collide.
+    constexpr int64_t columns_at_once = 8;
     for (int64_t p = 0; p < depth; p += columns_at_once) {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t row = x.cut.tiles.begin(tiles.begin + t);

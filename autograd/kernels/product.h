@@ -18,11 +18,12 @@ bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
 }
 
 /// Of an a that lies column by column a tile reads a piece of each column, of 14 numbers, say. If they are many, and
-/// each lies in another page, they evict each other; packed, they lie one after the other.
+/// each lies in another page, they evict each other; packed, they lie one after the other. To low tiles that happens
+/// with three columns on a page, before the next tile has come for its numbers of the same lines.
 template <class T>
 bool is_worth_packing(Matrix<const T> a, int64_t m, int64_t n, int64_t k) {
-  constexpr int64_t many = 64;
-  return m > 1 && n > 2 * panel_width<T> && k >= many && a.row_stride == 1 && far_apart<T>(a.col_stride);
+  constexpr int64_t many = 64, on_a_page = tiles_are_low ? 3 : 1;
+  return m > 1 && n > 2 * panel_width<T> && k >= many && a.row_stride == 1 && far_apart<T>(on_a_page * a.col_stride);
 }
 
 /// One product.
