@@ -78,9 +78,14 @@ void store(T* to, const Vec<T>& x) {
   x.store_unaligned(to);
 }
 
-#if XSIMD_WITH_AVX512F
-// The machine loads and stores under a mask, and touches no memory where the mask is false.
+// Some machines load under a mask, and touch no memory where it is false. With AVX2 they also store so, but no faster
+// than in a loop.
 namespace detail {
+#if XSIMD_WITH_AVX512F
+template <class T>
+auto first_lanes(int64_t n) {
+  return static_cast<typename Mask<T>::register_type>((1u << n) - 1u);
+}
 inline __m512 load_masked(const float* from, __mmask16 mask, __m512 fill) {
   return _mm512_mask_loadu_ps(fill, mask, from);
 }
@@ -89,41 +94,45 @@ inline __m512d load_masked(const double* from, __mmask8 mask, __m512d fill) {
 }
 inline void store_masked(float* to, __mmask16 mask, __m512 x) { _mm512_mask_storeu_ps(to, mask, x); }
 inline void store_masked(double* to, __mmask8 mask, __m512d x) { _mm512_mask_storeu_pd(to, mask, x); }
-
+#elif XSIMD_WITH_AVX2
 template <class T>
-auto first_lanes(int64_t n) {
-  return static_cast<typename Mask<T>::register_type>((1u << n) - 1u);
+__m256i first_lanes(int64_t n) {
+  static constexpr std::int32_t words[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  const std::int32_t* const first = words + (lanes<T> - n) * static_cast<int64_t>(sizeof(T) / sizeof(*words));
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first));
 }
+inline __m256 load_masked(const float* from, __m256i mask, __m256 fill) {
+  return _mm256_blendv_ps(fill, _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask));
+}
+inline __m256d load_masked(const double* from, __m256i mask, __m256d fill) {
+  return _mm256_blendv_pd(fill, _mm256_maskload_pd(from, mask), _mm256_castsi256_pd(mask));
+}
+#endif
 }  // namespace detail
 
 /// The first n values, 0 <= n <= lanes; `fill` in the other lanes.
 template <class T>
 Vec<T> load_n(const T* from, int64_t n, std::type_identity_t<T> fill = 0) {
+#if XSIMD_WITH_AVX512F || XSIMD_WITH_AVX2
   return detail::load_masked(from, detail::first_lanes<T>(n), splat<T>(fill));
-}
-
-/// Writes the first n lanes, 0 <= n <= lanes.
-template <class T>
-void store_n(T* to, const Vec<T>& x, int64_t n) {
-  detail::store_masked(to, detail::first_lanes<T>(n), x);
-}
 #else
-/// The first n values, 0 <= n <= lanes; `fill` in the other lanes.
-template <class T>
-Vec<T> load_n(const T* from, int64_t n, std::type_identity_t<T> fill = 0) {
   alignas(vector_alignment) T buffer[lanes<T>];
   for (int64_t i = 0; i < lanes<T>; ++i) buffer[i] = i < n ? from[i] : fill;
   return Vec<T>::load_aligned(buffer);
+#endif
 }
 
 /// Writes the first n lanes, 0 <= n <= lanes.
 template <class T>
 void store_n(T* to, const Vec<T>& x, int64_t n) {
+#if XSIMD_WITH_AVX512F
+  detail::store_masked(to, detail::first_lanes<T>(n), x);
+#else
   alignas(vector_alignment) T buffer[lanes<T>];
   x.store_aligned(buffer);
   for (int64_t i = 0; i < n; ++i) to[i] = buffer[i];
-}
 #endif
+}
 
 /// x, which the compiler is to hold in a register from here on: it would rather load it anew for each use.
 template <class T>
