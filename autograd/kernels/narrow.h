@@ -14,7 +14,7 @@ namespace reel::kernels {
 
 /// Columns are few up to here; without masks, never: then b is padded to whole vectors anyway.
 template <class T>
-inline constexpr int64_t narrow_width = has_masks ? lanes<T> / 4 : 0;
+inline constexpr int64_t narrow_width = has_masks ? std::min<int64_t>(4, lanes<T> / 2) : 0;
 
 /// From here on k is so deep that to add up lanes, or turn sums round, in the end is soon forgotten.
 inline constexpr int64_t narrow_depth = 64;
@@ -28,7 +28,7 @@ inline constexpr int64_t narrow_rows = 2 * lanes<T>;
 /// narrow_width sums of each row, whose last ones may mean nothing. The rows of a and the columns of b are dense.
 template <class T>
 void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
-  constexpr int64_t at_once = 4;
+  constexpr int64_t at_once = lanes<T> / narrow_width<T>;
   const T* b_columns[narrow_width<T>];
   for (int64_t j = 0; j < narrow_width<T>; ++j) b_columns[j] = b.at(0, std::min(j, width - 1)).data;
   for (int64_t first = 0; first < rows; first += at_once) {

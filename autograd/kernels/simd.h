@@ -47,8 +47,8 @@ inline constexpr int64_t lanes = static_cast<int64_t>(Vec<T>::size);
 /// How many vectors the processor holds at once; what a register tile is laid out for.
 inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 ? 32 : 16;
 
-/// Whether load_n and store_n are as fast as load and store.
-inline constexpr bool has_masks = XSIMD_WITH_AVX512F;
+/// Whether load_n is about as fast as load.
+inline constexpr bool has_masks = XSIMD_WITH_AVX512F || XSIMD_WITH_AVX2;
 
 /// Whether half a vector, under a mask, may cost less than a whole one: many processors run 512 bits as two halves.
 #if XSIMD_WITH_AVX512F && defined(__AVX512VL__)
