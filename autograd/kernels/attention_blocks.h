@@ -75,16 +75,24 @@ int64_t columns_size(int64_t rows, int64_t width) {
   return round_up(rows, panel_width<T>) * width;
 }
 
-/// a (S, width) times those columns: (S, T). Keys that no query of a panel sees are left out: set_seen() fills them in.
-/// Without masks (S, padded(T)), whose last columns mean nothing: whole vectors are faster.
+/// a (S, width) times those columns: (S, T). Keys that no query of a panel sees are left out, and those that only its
+/// second half sees are multiplied with that: set_seen() fills in the rest. Without masks (S, padded(T)), whose last
+/// columns mean nothing: whole vectors are faster.
 template <class T>
 void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
                       const T* columns, Matrix<T> out) {
+  constexpr int64_t queries_at_once = std::min<int64_t>(panel_width<T>, 16);
   const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
   for (int64_t i = 0; i < count; i += panel_width<T>) {
-    const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + i + panel_width<T>);
-    matmul<T>(seen, std::min(panel_width<T>, count - i), width, a, {columns + i * width, panel_width<T>, 1},
-              out.data + i, out.row_stride);
+    const T* const panel = columns + i * width;
+    const int64_t end = std::min(count, i + panel_width<T>);
+    int64_t begun = 0;  // keys
+    for (int64_t j = i; j < end; j += queries_at_once) {
+      const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + queries_at_once);
+      matmul<T>(seen - begun, end - j, width, a.at(begun, 0), {panel + j - i, panel_width<T>, 1}, out.at(begun, j).data,
+                out.row_stride);
+      begun = seen;
+    }
   }
 }
 
