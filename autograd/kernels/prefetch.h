@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "autograd/kernels/matmul.h"
@@ -26,6 +27,14 @@ struct Lines {
 /// One line over and over, when there is nothing to fetch.
 inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
 inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
+
+/// Reads something of every line that numbers lie in, from first to last: memory is faster at that than at lines that
+/// are asked for one by one.
+template <class T>
+void read_through(std::span<const T> numbers) {
+  const volatile T* const all = numbers.data();  // compilers leave out what nobody uses, unless it is volatile
+  for (std::size_t i = 0; i < numbers.size(); i += cache_line / sizeof(T)) static_cast<void>(all[i]);
+}
 
 /// The matrices that a thread reads next.
 class Upcoming {

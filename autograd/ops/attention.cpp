@@ -1,10 +1,13 @@
 #include "autograd/kernels/attention.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "autograd/kernels/cut.h"
+#include "autograd/kernels/prefetch.h"
 #include "autograd/ops.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/elementwise.h"
@@ -76,6 +79,16 @@ struct HeadsOf {
     return {first.at(row, 0), strides};
   }
 };
+
+/// Has some rows of x (H, T, D) come near, where heads lie side by side: each head alone would read pieces of them. Not
+/// more of them than can stay there with what else their text needs.
+template <class T>
+void read_rows(const Tensor& x, int64_t first, int64_t count) {
+  if (x.rank() != 3 || x.stride(2) != 1 || x.stride(0) != x.size(2)) return;
+  const int64_t width = x.size(0) * x.size(2), numbers = count * width;
+  if (x.stride(1) != width || !kernels::stays_near<T>(8 * numbers)) return;
+  kernels::read_through(std::span<const T>(x.data<T>() + first * width, static_cast<std::size_t>(numbers)));
+}
 
 /// What there is to attend to, and how: all texts of a padded batch at once, or each text of a packed one.
 struct Problem {
@@ -172,6 +185,8 @@ struct Problem {
     kernels::parallel_for(count, kernels::attention_grain(work(), count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Part& part = parts[static_cast<std::size_t>(i)];
+        read_rows<T>(q, part.first_query, part.queries);
+        for (const Tensor& x : {k, v}) read_rows<T>(x, part.first_key, part.keys);
         body(part, shape(part), weights.data<T>() + part.own.weights);
       }
     });
