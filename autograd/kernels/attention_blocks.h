@@ -81,7 +81,7 @@ int64_t columns_size(int64_t rows, int64_t width) {
 template <class T>
 void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
                       const T* columns, Matrix<T> out) {
-  constexpr int64_t queries_at_once = std::min<int64_t>(panel_width<T>, 16);
+  constexpr int64_t queries_at_once = std::min<int64_t>(panel_width<T>, 16);  // steps of 8 cost more than they save
   const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
   for (int64_t i = 0; i < count; i += panel_width<T>) {
     const T* const panel = columns + i * width;
