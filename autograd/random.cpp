@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "autograd/error.h"
+#include "autograd/kernels/philox.h"
 
 namespace reel {
 namespace {

@@ -8,8 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "autograd/kernels/philox.h"
-
 namespace reel {
 
 /// A stream of random numbers: words 0, 1, 2, ... of the hash of `seed`. Block b, that is words 4 b .. 4 b + 3, is

@@ -6,6 +6,7 @@
 
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/tile.h"
 
 namespace reel::kernels {
@@ -46,13 +47,6 @@ inline constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
 // Multiplications, some microseconds of them: fewer are not worth a second thread.
 inline constexpr int64_t chunk_work = 250'000;
-
-/// Whether so many numbers fit the second cache.
-template <class T>
-bool stays_near(int64_t numbers) {
-  constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
-  return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
-}
 
 /// Items in parts of nearly equal size: the first `larger` have one more than the others.
 struct Parts {

@@ -18,6 +18,13 @@ namespace reel::kernels {
 
 inline constexpr int64_t cache_line = 64;  // bytes
 
+/// Whether so many numbers fit the second cache.
+template <class T>
+bool stays_near(int64_t numbers) {
+  constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
+  return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
+}
+
 /// A run of lines: an address in the first, and how many bytes it is from each to the next.
 struct Lines {
   std::uintptr_t first;

@@ -6,7 +6,6 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
-#include "autograd/kernels/cut.h"
 #include "autograd/kernels/prefetch.h"
 #include "autograd/ops.h"
 #include "autograd/ops/dropout.h"
@@ -80,13 +79,14 @@ struct HeadsOf {
   }
 };
 
-/// Has some rows of x (H, T, D) come near, where heads lie side by side: each head alone would read pieces of them. Not
-/// more of them than can stay there with what else their text needs.
+/// Has some rows of x (H, T, D) come near, where heads lie side by side: each head alone would read pieces of them. But
+/// only if they can stay there with all that their text needs on the way back: q, k, v, O and four gradients.
 template <class T>
 void read_rows(const Tensor& x, int64_t first, int64_t count) {
   if (x.rank() != 3 || x.stride(2) != 1 || x.stride(0) != x.size(2)) return;
   const int64_t width = x.size(0) * x.size(2), numbers = count * width;
-  if (x.stride(1) != width || !kernels::stays_near<T>(8 * numbers)) return;
+  constexpr int64_t matrices = 8;
+  if (x.stride(1) != width || !kernels::stays_near<T>(matrices * numbers)) return;
   kernels::read_through(std::span<const T>(x.data<T>() + first * width, static_cast<std::size_t>(numbers)));
 }
 

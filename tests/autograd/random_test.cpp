@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/kernels/philox.h"
 #include "tests/catch.h"
 
 using namespace reel;
