@@ -5,6 +5,7 @@
 
 #include "autograd/kernels/buffer.h"
 #include "autograd/kernels/matmul.h"
+#include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/rows.h"
 #include "autograd/kernels/tile.h"
 #include "autograd/kernels/transpose.h"
@@ -65,8 +66,7 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
     const T* from = b.data + p * b.row_stride;
     T* to = panel + p * panel_width<T>;
     constexpr int64_t rows_ahead = 8;  // in another page, perhaps, where the processor does not look by itself
-    __builtin_prefetch(from + rows_ahead * b.row_stride, 0, 3);
-    __builtin_prefetch(from + rows_ahead * b.row_stride + width - 1, 0, 3);
+    prefetch_run<panel_width<T>, 3>(from + rows_ahead * b.row_stride, width);
     int64_t j = 0;
     for (; j + lanes<T> <= width; j += lanes<T>) store(to + j, load(from + j));
     if (rest > 0) store(to + j, load_n(from + j, rest));

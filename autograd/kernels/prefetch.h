@@ -35,6 +35,16 @@ struct Lines {
 inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
 inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
 
+/// Asks for every line of a run of numbers, `most` or a little less: for that at its end, too, since a run that begins
+/// within a line goes on into one more.
+template <int64_t most, int locality, class T>
+[[gnu::always_inline]] inline void prefetch_run(const T* first, int64_t count) {
+  constexpr auto line = static_cast<int64_t>(cache_line / sizeof(T));
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < most; i += line) __builtin_prefetch(first + i, 0, locality);
+  __builtin_prefetch(first + count - 1, 0, locality);
+}
+
 /// Reads something of every line that numbers lie in, from first to last: memory is faster at that than at lines that
 /// are asked for one by one.
 template <class T>

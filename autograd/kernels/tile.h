@@ -128,8 +128,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
     if constexpr (extras.copies_b) {
       constexpr int64_t rows_ahead = 16;  // memory takes as long as so many rounds
-      __builtin_prefetch(b + rows_ahead * b_stride, 0, 3);
-      __builtin_prefetch(b + rows_ahead * b_stride + Vectors * lanes<T> - 1, 0, 3);
+      prefetch_run<Vectors * lanes<T>, 3>(b + rows_ahead * b_stride, Vectors * lanes<T>);
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);
       copy_of_b += Vectors * lanes<T>;
@@ -157,8 +156,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
   const T* row_of_c = c;
   for (int64_t i = with_c; i > 0; --i) {
-    __builtin_prefetch(row_of_c, 0, 2);
-    __builtin_prefetch(row_of_c + width - 1, 0, 2);
+    prefetch_run<Vectors * lanes<T>, 2>(row_of_c, width);
     row_of_c += c_stride;
     add_products();
   }
