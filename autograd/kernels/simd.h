@@ -156,6 +156,13 @@ Vec<T> divide(const Vec<T>& a, const Vec<T>& b) {
   return a / b;
 }
 
+/// Whether fma rounds once.
+#if defined(__FMA__) || XSIMD_WITH_NEON64
+inline constexpr bool fma_rounds_once = true;
+#else
+inline constexpr bool fma_rounds_once = false;
+#endif
+
 /// a b + c, rounded once where the machine can
 template <class T>
 Vec<T> fma(const Vec<T>& a, const Vec<T>& b, const Vec<T>& c) {
@@ -200,6 +207,11 @@ Vec<T> select(const Mask<T>& condition, const Vec<T>& a, const Vec<T>& b) {
 template <class T>
 bool any(const Mask<T>& mask) {
   return xsimd::any(mask);
+}
+
+template <class T>
+bool all(const Mask<T>& mask) {
+  return xsimd::all(mask);
 }
 
 /// Not x != x: before xsimd 9 that is false for NaN.
@@ -319,7 +331,8 @@ T reduce_max(const Vec<T>& x) {
 }
 
 // ---- functions ----
-// All here: a file that missed one would call xsimd's own, which is found by the type of its argument.
+// All here, but for pow in power.h: a file that missed one would call xsimd's own, which is found by the type of its
+// argument.
 
 namespace detail {
 /// c[0] + c[1] x + c[2] x² + ...
@@ -404,16 +417,6 @@ Vec<T> erf(const Vec<T>& x) {
   } else {
     return xsimd::erf(detail::clamp(x, 6.0));  // it would square larger arguments to infinity and return NaN
   }
-}
-
-/// Lane by lane: exp(y log x) would lose up to 7 bits, and negative bases.
-template <class T>
-Vec<T> pow(const Vec<T>& x, const Vec<T>& y) {
-  alignas(vector_alignment) T base[lanes<T>], exponent[lanes<T>];
-  x.store_aligned(base);
-  y.store_aligned(exponent);
-  for (int64_t i = 0; i < lanes<T>; ++i) base[i] = std::pow(base[i], exponent[i]);
-  return Vec<T>::load_aligned(base);
 }
 
 // ---- the machine ----

@@ -1,7 +1,12 @@
 #pragma once
-// What the kernels' tests share: sizes at which loops over vectors go wrong, and numbers to run them on.
+// What the kernels' tests share: sizes at which loops over vectors go wrong, numbers to run them on, and how near they
+// came.
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -24,6 +29,33 @@ std::vector<T> numbers(int64_t count, unsigned seed = 1) {
   std::vector<T> values(static_cast<std::size_t>(count));
   for (T& value : values) value = static_cast<T>(uniform(random));
   return values;
+}
+
+/// A vector's lanes.
+template <class T>
+using Array = std::array<T, static_cast<std::size_t>(lanes<T>)>;
+
+template <class T>
+Array<T> to_array(const Vec<T>& x) {
+  Array<T> values;
+  store(values.data(), x);
+  return values;
+}
+
+/// How far `got` is from `want`, in units of the last place of T at `want`.
+template <class T>
+double ulps(T got, long double want) {
+  T rounded = static_cast<T>(want);
+  if (std::isnan(rounded) || std::isinf(rounded)) {
+    bool same = std::isnan(rounded) ? std::isnan(got) : got == rounded;
+    return same ? 0 : std::numeric_limits<double>::infinity();
+  }
+  T smallest = std::numeric_limits<T>::min();
+  if (std::abs(want) < smallest && std::abs(got) <= smallest) return 0;  // denormals may be flushed
+  // The unit may be a denormal number, which T cannot hold on a thread that flushes them.
+  const int exponent = std::ilogb(std::max(std::abs(rounded), smallest));
+  const long double unit = std::ldexp(1.0l, exponent - std::numeric_limits<T>::digits + 1);
+  return static_cast<double>(std::abs(got - want) / unit);
 }
 
 /// Element i of what a pointer to the first one stands for.
