@@ -9,6 +9,7 @@
 
 #include "autograd/kernels/nest.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/rows.h"
 #include "autograd/kernels/transpose.h"
 
 namespace reel::kernels {
@@ -35,11 +36,24 @@ void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_
   }
 }
 
+/// The library's way is the fastest for what is long, but takes a third longer for rows of 2 KiB from beyond the second
+/// cache.
+template <class T>
+void copy_dense(int64_t n, const T* from, T* to) {
+  constexpr int64_t is_long = 1024;
+  if (n > is_long) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  } else {
+    for_each_vector<T>(n, [&](int64_t i, int64_t count) { store_part(to + i, load_part(from + i, count), count); });
+  }
+}
+
 template <class From, class To>
 void copy_row(int64_t n, const From* from, int64_t from_step, To* to, int64_t to_step) {
-  if (std::is_same_v<From, To> && from_step == 1 && to_step == 1) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(To));
-  } else if (from_step == 0 && to_step == 1) {
+  if constexpr (std::is_same_v<From, To>) {
+    if (from_step == 1 && to_step == 1) return copy_dense(n, from, to);
+  }
+  if (from_step == 0 && to_step == 1) {
     std::fill_n(to, n, static_cast<To>(*from));
   } else if (to_step == 1) {
 #pragma GCC unroll 8
