@@ -46,19 +46,20 @@ inline TwoParts log2_in_two_parts(const Vec<float>& x) {
   const Vec<float> m = from_bits(bits - (beyond_root_of_half & ~0x7fffff));
 
   const Vec<float> sum = m + one, sum_low = m - (sum - one), inverse = divide(one, sum);
-  const Vec<float> s = (m - one) * inverse, s_low = fma(-s, sum_low, fma(-s, sum, m - one)) * inverse;
-  const Vec<float> first = s * factor, first_low = fma(s, factor, -first), square = s * s;
+  const Vec<float> s = (m - one) * inverse, s_low = fma(-s, sum_low, fma(-s, sum, m - one)) * inverse, square = s * s;
 
+  // Products whose rounding matters are in fma: a compiler may join others with what follows, and round once.
   constexpr float c[] = {0.961796701f, 0.577079773f, 0.411900103f, 0.336617053f};
-  const Vec<float> low = fma(s, factor_low, fma(s_low, fma(factor, square, factor), first_low));
-  const Vec<float> rest = fma(s * square, polynomial(c, square), low), high = n + first;
-  return {high, rest + (first - (high - n))};
+  const Vec<float> rest = fma(s * square, polynomial(c, square), s_low * fma(factor, square, factor));
+  const Vec<float> first = fma(s, factor, n), others = fma(s, factor, n - first) + fma(s, factor_low, rest);
+  const Vec<float> high = first + others;
+  return {high, others - (high - first)};
 }
 
-/// 2^x for |x| < 126: with n = x, rounded, and r = x - n, it is 2^n (1 + r ln 2 + r² (...)).
-inline Vec<float> exp2(const TwoParts& x) {
+/// 2^(y x) for |y x| < 126: with n = y x, rounded, and r = y x - n, it is 2^n (1 + r ln 2 + r² (...)).
+inline Vec<float> exp2_of_product(const Vec<float>& y, const TwoParts& x) {
   const Vec<float> no_fraction(0x1.8p23f), one(1.0f), ln_2(std::numbers::ln2_v<float>);
-  const Vec<float> n = (x.high + x.low + no_fraction) - no_fraction, r = (x.high - n) + x.low;
+  const Vec<float> n = fma(y, x.high, no_fraction) - no_fraction, r = fma(y, x.low, fma(y, x.high, -n));
   const Vec<float> linear = fma(r, ln_2, one), linear_low = fma(r, ln_2, one - linear);
   constexpr float c[] = {0.240226507f, 0.0555038042f, 0.00961808208f, 0.00133816898f, 0.000154535635f};
   const Vec<float> power = linear + fma(r * r, polynomial(c, r), linear_low);
@@ -72,13 +73,14 @@ template <class T>
 Vec<T> pow(const Vec<T>& x, const Vec<T>& y) {
   if constexpr (fma_rounds_once && std::is_same_v<T, float>) {
     using Limits = std::numeric_limits<T>;
-    const auto [log, log_low] = detail::log2_in_two_parts(abs(x));
-    const Vec<T> high = y * log, low = fma(y, log_low, fma(y, log, -high));
-    if (all((x >= splat(Limits::min())) & (x <= splat(Limits::max())) & (abs(high) < splat(T(125))))) {
-      return detail::exp2({high, low});
-    }
+    const detail::TwoParts log = detail::log2_in_two_parts(abs(x));
+    const Mask<T> simple =
+        (x >= splat(Limits::min())) & (x <= splat(Limits::max())) & (abs(Vec<T>(y * log.high)) < splat(T(125)));
+    const Vec<T> power = detail::exp2_of_product(select(simple, y, splat(T(0))), log);
+    return all(simple) ? power : select(simple, power, detail::pow_by_lane(x, y));
+  } else {
+    return detail::pow_by_lane(x, y);
   }
-  return detail::pow_by_lane(x, y);
 }
 
 }  // namespace reel::kernels

@@ -76,3 +76,16 @@ TEMPLATE_TEST_CASE("powers at the limits, beside ordinary ones", "[power]", floa
     }
   }
 }
+
+TEMPLATE_TEST_CASE("a power does not depend on what stands beside it", "[power]", float, double) {
+  using T = TestType;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(0.1, 10);
+  for (int i = 0; i < 1000; ++i) {
+    const T base = static_cast<T>(uniform(random)), exponent = static_cast<T>(uniform(random));
+    std::vector<T> bases(static_cast<std::size_t>(lanes<T>), base);
+    bases[1] = 0;  // as behind the last number of a row
+    const T alone = to_array<T>(pow(splat(base), splat(exponent)))[0];
+    CHECK(to_array<T>(pow(load(bases.data()), splat(exponent)))[0] == alone);
+  }
+}
