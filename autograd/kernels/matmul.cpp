@@ -246,9 +246,8 @@ void multiply_row(const Product<T>& x, Range panels) {
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
     const int64_t j = panels.begin * panel_width<T>;
-    multiply_tile<T, 1, wide_vectors, Edge::whole>(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride,
-                                                   wide_vectors * lanes<T>, epilogue_of(x, {0, x.k}, j),
-                                                   upcoming.next_lines(lines_of_upcoming(1, x.k)), nullptr);
+    wide_kernel<T>()(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride, wide_vectors * lanes<T>,
+                     epilogue_of(x, {0, x.k}, j), upcoming.next_lines(lines_of_upcoming(1, x.k)), nullptr);
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

@@ -1,13 +1,15 @@
 #pragma once
-// The innermost part of a matrix product: a small tile of c, summed up in registers.
+// The innermost part of a matrix product: a small tile of c, summed up in registers. tile.cpp has its loop.
 //
 // tile_rows x 2 vectors of c leave room for two vectors of b and one element of a. Each vector of b is then used
 // tile_rows times and each element of a twice, so that the multipliers wait for neither.
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 
+#include "autograd/kernels/epilogue.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/simd.h"
@@ -22,10 +24,6 @@ inline constexpr int tile_rows = tiles_are_low ? 6 : 14;
 /// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
-/// How much of its last vector a tile needs: all lanes, some, or none above its lower half, which then is all that is
-/// computed.
-enum class Edge { whole, partial, half };
-
 /// Of a tile's products the last ones are added row by row. With each of the first ones comes a row of c from memory,
 /// but with no more than half of them, and with each of the others a line of what is upcoming.
 inline constexpr int64_t last_products = 2;
@@ -36,234 +34,31 @@ constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
   return std::max<int64_t>(0, depth - last_products - products_with_c(rows, depth));
 }
 
-/// One column of a after the other. A processor adds 1, 2 or 4 times a register to an address for nothing: with three
-/// strides in a register of their own, an address for every fifth row is enough, and is all that moves on.
-template <class T, int Rows>
-class Columns {
- public:
-  explicit Columns(const Matrix<const T>& a)
-      : stride_(opaque(a.row_stride * element)), three_strides_(opaque(3 * stride_)), step_(a.col_stride * element) {
-    row_0_ = reinterpret_cast<const char*>(a.data);
-    if (Rows > 5) row_5_ = row_0_ + 5 * stride_;
-    if (Rows > 10) row_10_ = row_5_ + 5 * stride_;
-  }
-
-  const T* data() const { return reinterpret_cast<const T*>(row_0_); }
-
-  [[gnu::always_inline]] T operator[](int row) const {
-    const char* const near = row < 5 ? row_0_ : row < 10 ? row_5_ : row_10_;
-    return *reinterpret_cast<const T*>(near + (row % 5 == 3 ? three_strides_ : row % 5 * stride_));
-  }
-
-  /// Asks for a later column, if columns are dense: none of its one or two lines have other columns brought along, and
-  /// all of a round's products would wait for them together.
-  [[gnu::always_inline]] void fetch_ahead() const {
-    constexpr std::ptrdiff_t columns = 8;
-    const char* const later = row_0_ + columns * step_;
-    __builtin_prefetch(later, 0, 3);
-    __builtin_prefetch(later + (Rows - 1) * element, 0, 3);
-  }
-
-  [[gnu::always_inline]] void move_on() {
-    row_0_ = opaque(row_0_ + step_);
-    if (Rows > 5) row_5_ = opaque(row_5_ + step_);
-    if (Rows > 10) row_10_ = opaque(row_10_ + step_);
-  }
-
- private:
-  static_assert(Rows <= 15);
-  static constexpr std::ptrdiff_t element = sizeof(T);
-
-  /// Compilers must not see where x comes from: they would rather carry an address for each row along, for which there
-  /// are not enough registers.
-  template <class X>
-  [[gnu::always_inline]] static X opaque(X x) {
-    asm("" : "+r"(x));
-    return x;
-  }
-
-  std::ptrdiff_t stride_, three_strides_, step_;  // bytes
-  const char *row_0_, *row_5_, *row_10_;
-};
-
-/// What a tile does beside: it asks for columns of a ahead, which pays along dense ones if it is high, and leaves a
-/// copy of the rows of b that it reads, for other tiles. Of a panel's tiles the first thus packs it, at next to no
-/// cost: the multipliers, not loads and stores, are what is short.
-struct Extras {
-  bool fetches_a = false, copies_b = false;
-};
-
 /// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
-/// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Vectors are as many as
-/// cover the width; where the last one covers more, b is padded to whole vectors unless has_masks. a is not handed over
-/// as a copy: GCC copies two of its members at once, just after they were written one by one, and that read would wait
-/// for all stores before it. A copy of b goes to copy_of_b, row after row.
-template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
-void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy_of_b) {
-  static_assert(!extras.copies_b || edge == Edge::whole);
-  constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
-  const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
-  auto load_vector = [rest](const T* row, int v) {
-    return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
-  };
-
-  // Local, and every loop over it unrolled and inlined: otherwise compilers keep the sums in memory.
-  Vec<T> sum[Rows][Vectors];
-  HalfVec<T> half_sum[Rows] = {};
-#pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[i][v] = splat(T(0));
-  }
-
-  struct RowOfB {
-    Vec<T> vectors[Vectors];
-    HalfVec<T> half;
-  };
-  auto next_row_of_b = [&]() __attribute__((always_inline)) {
-    RowOfB row;
-#pragma GCC unroll 8
-    for (int v = 0; v < whole_vectors; ++v) row.vectors[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
-    if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
-    if constexpr (extras.copies_b) {
-      constexpr int64_t rows_ahead = 16;  // memory takes as long as so many rounds
-      prefetch_run<Vectors * lanes<T>, 3>(b + rows_ahead * b_stride, Vectors * lanes<T>);
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);
-      copy_of_b += Vectors * lanes<T>;
-    }
-    b += b_stride;
-    return row;
-  };
-  auto add_product = [&](int i, T a_element, const RowOfB& b_row) __attribute__((always_inline)) {
-#pragma GCC unroll 8
-    for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row.vectors[v], sum[i][v]);
-    if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, b_row.half, half_sum[i]);
-  };
-
-  Columns<T, Rows> columns(a);
-  auto add_products = [&]() __attribute__((always_inline)) {
-    const RowOfB b_row = next_row_of_b();
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
-    if constexpr (extras.fetches_a) columns.fetch_ahead();
-    columns.move_on();
-  };
-
-  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait.
-  const bool has_last = depth >= last_products;
-  const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
-  const T* row_of_c = c;
-  for (int64_t i = with_c; i > 0; --i) {
-    prefetch_run<Vectors * lanes<T>, 2>(row_of_c, width);
-    row_of_c += c_stride;
-    add_products();
-  }
-  for (int64_t left = products - with_c; left > 0; ++upcoming) {
-    const int64_t count = std::min(left, upcoming->count);
-    std::uintptr_t line = upcoming->first;
-    const auto step = static_cast<std::uintptr_t>(upcoming->step);
-    left -= count;
-    for (int64_t i = count; i > 0; --i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
-      line += step;
-      add_products();
-    }
-  }
-
-  // The last products are added row by row, so that a row is stored while others are still added up: next to
-  // multiplications, stores take no time. But branches do: without anything to add, there are none.
-  RowOfB b_rows[last_products];
-  if (has_last) {
-#pragma GCC unroll 8
-    for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
-  }
-  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
-  const T* const bias = epilogue.bias;
-  const bool is_plain = !accumulate && !bias && !relu;
-  const int64_t a_row_stride = a.row_stride, a_col_stride = a.col_stride;
-  auto finish_rows = [&](auto plain, auto with_last_products) __attribute__((always_inline)) {
-    const T* a_row = columns.data();
-    T* row = c;
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i, a_row += a_row_stride, row += c_stride) {
-      if constexpr (with_last_products) {
-#pragma GCC unroll 8
-        for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * a_col_stride], b_rows[q]);
-      }
-      if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
-      if constexpr (!plain) {
-        if (accumulate) {
-#pragma GCC unroll 8
-          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(row, v);
-        }
-        if (bias) {
-#pragma GCC unroll 8
-          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(bias, v);
-        }
-        if (relu) {
-#pragma GCC unroll 8
-          for (int v = 0; v < Vectors; ++v) sum[i][v] = max(splat(T(0)), sum[i][v]);
-        }
-      }
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) {
-        if (edge != Edge::whole && v == last) {
-          store_n(row + v * lanes<T>, sum[i][v], rest);
-        } else {
-          store(row + v * lanes<T>, sum[i][v]);
-        }
-      }
-    }
-  };
-  const std::true_type yes;
-  const std::false_type no;
-  if (is_plain && has_last) {
-    finish_rows(yes, yes);
-  } else if (has_last) {
-    finish_rows(no, yes);
-  } else {
-    finish_rows(no, no);
-  }
-}
-
+/// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Where the width is no
+/// whole number of vectors, b is padded to one unless has_masks. a is not handed over as a copy: GCC copies two of its
+/// members at once, just after they were written one by one, and that read would wait for all stores before it. Some
+/// kernels leave a copy of b at copy_of_b, row after row.
 template <class T>
-using TileKernel = decltype(&multiply_tile<T, 1, 1, Edge::whole>);
+using TileKernel = void (*)(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c,
+                            int64_t c_stride, int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming,
+                            T* copy_of_b);
 
-/// multiply_tile with 1 to tile_rows rows, at index rows - 1
+/// One for each height from 1 to tile_rows, at index rows - 1.
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
-inline constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
-  return TileKernels<T>{&multiply_tile<T, I + 1, Vectors, edge, extras>...};
-}
-(std::make_integer_sequence<int, tile_rows>());
-
-/// Those that need `rest` lanes of their last vector.
-template <class T, int Vectors>
-const TileKernels<T>& tile_kernels_with(int64_t rest) {
-  if (rest == lanes<T>) return tile_kernels<T, Vectors, Edge::whole>;
-  if constexpr (has_halves) {
-    if (rest <= half_lanes<T>) return tile_kernels<T, Vectors, Edge::half>;
-  }
-  return tile_kernels<T, Vectors, Edge::partial>;
-}
-
-/// The kernels for a tile of 1 <= width <= 2 vectors. Those for whole tiles, most, may fetch dense columns of a ahead.
+/// The kernels for a tile of 1 <= width <= 2 vectors. Along dense columns of a, those for whole tiles, most, fetch them
+/// ahead.
 template <class T>
-const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false) {
-  if (along_columns && width == 2 * lanes<T>)
-    return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low}>;
-  return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
-}
+const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false);
 
-/// Those for whole tiles that copy b.
+/// Those for whole tiles that copy b. None is lower than half of tile_rows: where two tiles share a panel, neither is.
 template <class T>
-const TileKernels<T>& copying_kernels(bool along_columns) {
-  return along_columns ? tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low, .copies_b = true}>
-                       : tile_kernels<T, 2, Edge::whole, Extras{.copies_b = true}>;
-}
+const TileKernels<T>& copying_kernels(bool along_columns);
+
+/// The kernel for a single row of wide_vectors.
+template <class T>
+TileKernel<T> wide_kernel();
 
 }  // namespace reel::kernels

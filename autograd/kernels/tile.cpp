@@ -1,0 +1,248 @@
+#include "autograd/kernels/tile.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace reel::kernels {
+namespace {
+
+/// How much of its last vector a tile needs: all lanes, some, or none above its lower half, which then is all that is
+/// computed.
+enum class Edge { whole, partial, half };
+
+/// One column of a after the other. A processor adds 1, 2 or 4 times a register to an address for nothing: with three
+/// strides in a register of their own, an address for every fifth row is enough, and is all that moves on.
+template <class T, int Rows>
+class Columns {
+ public:
+  explicit Columns(const Matrix<const T>& a)
+      : stride_(opaque(a.row_stride * element)), three_strides_(opaque(3 * stride_)), step_(a.col_stride * element) {
+    row_0_ = reinterpret_cast<const char*>(a.data);
+    if (Rows > 5) row_5_ = row_0_ + 5 * stride_;
+    if (Rows > 10) row_10_ = row_5_ + 5 * stride_;
+  }
+
+  const T* data() const { return reinterpret_cast<const T*>(row_0_); }
+
+  [[gnu::always_inline]] T operator[](int row) const {
+    const char* const near = row < 5 ? row_0_ : row < 10 ? row_5_ : row_10_;
+    return *reinterpret_cast<const T*>(near + (row % 5 == 3 ? three_strides_ : row % 5 * stride_));
+  }
+
+  /// Asks for a later column, if columns are dense: none of its one or two lines have other columns brought along, and
+  /// all of a round's products would wait for them together.
+  [[gnu::always_inline]] void fetch_ahead() const {
+    constexpr std::ptrdiff_t columns = 8;
+    const char* const later = row_0_ + columns * step_;
+    __builtin_prefetch(later, 0, 3);
+    __builtin_prefetch(later + (Rows - 1) * element, 0, 3);
+  }
+
+  [[gnu::always_inline]] void move_on() {
+    row_0_ = opaque(row_0_ + step_);
+    if (Rows > 5) row_5_ = opaque(row_5_ + step_);
+    if (Rows > 10) row_10_ = opaque(row_10_ + step_);
+  }
+
+ private:
+  static_assert(Rows <= 15);
+  static constexpr std::ptrdiff_t element = sizeof(T);
+
+  /// Compilers must not see where x comes from: they would rather carry an address for each row along, for which there
+  /// are not enough registers.
+  template <class X>
+  [[gnu::always_inline]] static X opaque(X x) {
+    asm("" : "+r"(x));
+    return x;
+  }
+
+  std::ptrdiff_t stride_, three_strides_, step_;  // bytes
+  const char *row_0_, *row_5_, *row_10_;
+};
+
+/// What a tile does beside: it asks for columns of a ahead, which pays along dense ones if it is high, and leaves a
+/// copy of the rows of b that it reads, for other tiles. Of a panel's tiles the first thus packs it, at next to no
+/// cost: the multipliers, not loads and stores, are what is short.
+struct Extras {
+  bool fetches_a = false, copies_b = false;
+};
+
+/// A TileKernel. Vectors are as many as cover the width.
+template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
+void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
+                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy_of_b) {
+  static_assert(!extras.copies_b || edge == Edge::whole);
+  constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
+  const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
+  auto load_vector = [rest](const T* row, int v) {
+    return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
+  };
+
+  // Local, and every loop over it unrolled and inlined: otherwise compilers keep the sums in memory.
+  Vec<T> sum[Rows][Vectors];
+  HalfVec<T> half_sum[Rows] = {};
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vectors; ++v) sum[i][v] = splat(T(0));
+  }
+
+  struct RowOfB {
+    Vec<T> vectors[Vectors];
+    HalfVec<T> half;
+  };
+  auto next_row_of_b = [&]() __attribute__((always_inline)) {
+    RowOfB row;
+#pragma GCC unroll 8
+    for (int v = 0; v < whole_vectors; ++v) row.vectors[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
+    if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
+    if constexpr (extras.copies_b) {
+      constexpr int64_t rows_ahead = 16;  // memory takes as long as so many rounds
+      prefetch_run<Vectors * lanes<T>, 3>(b + rows_ahead * b_stride, Vectors * lanes<T>);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);
+      copy_of_b += Vectors * lanes<T>;
+    }
+    b += b_stride;
+    return row;
+  };
+  auto add_product = [&](int i, T a_element, const RowOfB& b_row) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+    for (int v = 0; v < whole_vectors; ++v) sum[i][v] = fma(splat(a_element), b_row.vectors[v], sum[i][v]);
+    if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, b_row.half, half_sum[i]);
+  };
+
+  Columns<T, Rows> columns(a);
+  auto add_products = [&]() __attribute__((always_inline)) {
+    const RowOfB b_row = next_row_of_b();
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
+    if constexpr (extras.fetches_a) columns.fetch_ahead();
+    columns.move_on();
+  };
+
+  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait.
+  const bool has_last = depth >= last_products;
+  const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
+  const T* row_of_c = c;
+  for (int64_t i = with_c; i > 0; --i) {
+    prefetch_run<Vectors * lanes<T>, 2>(row_of_c, width);
+    row_of_c += c_stride;
+    add_products();
+  }
+  for (int64_t left = products - with_c; left > 0; ++upcoming) {
+    const int64_t count = std::min(left, upcoming->count);
+    std::uintptr_t line = upcoming->first;
+    const auto step = static_cast<std::uintptr_t>(upcoming->step);
+    left -= count;
+    for (int64_t i = count; i > 0; --i) {
+      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+      line += step;
+      add_products();
+    }
+  }
+
+  // The last products are added row by row, so that a row is stored while others are still added up: next to
+  // multiplications, stores take no time. But branches do: without anything to add, there are none. A sum of fewer
+  // products gets zeros.
+  RowOfB b_rows[last_products] = {};
+  const T zero = 0;
+  const Matrix<const T> last_columns =
+      has_last ? Matrix<const T>{columns.data(), a.row_stride, a.col_stride} : Matrix<const T>{&zero, 0, 0};
+  if (has_last) {
+#pragma GCC unroll 8
+    for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
+  }
+  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
+  const T* const bias = epilogue.bias;
+  const bool is_plain = !accumulate && !bias && !relu;
+  auto finish_rows = [&](auto plain) __attribute__((always_inline)) {
+    const T* a_row = last_columns.data;
+    T* row = c;
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i, a_row += last_columns.row_stride, row += c_stride) {
+#pragma GCC unroll 8
+      for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * last_columns.col_stride], b_rows[q]);
+      if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
+      if constexpr (!plain) {
+        if (accumulate) {
+#pragma GCC unroll 8
+          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(row, v);
+        }
+        if (bias) {
+#pragma GCC unroll 8
+          for (int v = 0; v < Vectors; ++v) sum[i][v] += load_vector(bias, v);
+        }
+        if (relu) {
+#pragma GCC unroll 8
+          for (int v = 0; v < Vectors; ++v) sum[i][v] = max(splat(T(0)), sum[i][v]);
+        }
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) {
+        if (edge != Edge::whole && v == last) {
+          store_n(row + v * lanes<T>, sum[i][v], rest);
+        } else {
+          store(row + v * lanes<T>, sum[i][v]);
+        }
+      }
+    }
+  };
+  if (is_plain) {
+    finish_rows(std::true_type());
+  } else {
+    finish_rows(std::false_type());
+  }
+}
+
+/// Kernels of all heights, but of those that copy b: see copying_kernels.
+template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
+constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
+  auto kernel = []<int Rows>(std::integral_constant<int, Rows>) -> TileKernel<T> {
+    if constexpr (extras.copies_b && Rows < tile_rows / 2)
+      return nullptr;
+    else
+      return &multiply_tile<T, Rows, Vectors, edge, extras>;
+  };
+  return TileKernels<T>{kernel(std::integral_constant<int, I + 1>())...};
+}
+(std::make_integer_sequence<int, tile_rows>());
+
+/// Those that need `rest` lanes of their last vector.
+template <class T, int Vectors>
+const TileKernels<T>& tile_kernels_with(int64_t rest) {
+  if (rest == lanes<T>) return tile_kernels<T, Vectors, Edge::whole>;
+  if constexpr (has_halves) {
+    if (rest <= half_lanes<T>) return tile_kernels<T, Vectors, Edge::half>;
+  }
+  return tile_kernels<T, Vectors, Edge::partial>;
+}
+
+}  // namespace
+
+template <class T>
+const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns) {
+  if (along_columns && width == 2 * lanes<T>)
+    return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low}>;
+  return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
+}
+
+template <class T>
+const TileKernels<T>& copying_kernels(bool along_columns) {
+  return along_columns ? tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low, .copies_b = true}>
+                       : tile_kernels<T, 2, Edge::whole, Extras{.copies_b = true}>;
+}
+
+template <class T>
+TileKernel<T> wide_kernel() {
+  return &multiply_tile<T, 1, wide_vectors, Edge::whole>;
+}
+
+template const TileKernels<float>& tile_kernels_for<float>(int64_t, bool);
+template const TileKernels<double>& tile_kernels_for<double>(int64_t, bool);
+template const TileKernels<float>& copying_kernels<float>(bool);
+template const TileKernels<double>& copying_kernels<double>(bool);
+template TileKernel<float> wide_kernel<float>();
+template TileKernel<double> wide_kernel<double>();
+
+}  // namespace reel::kernels
