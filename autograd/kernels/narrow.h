@@ -43,7 +43,7 @@ void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> 
       for (int64_t j = 0; j < narrow_width<T>; ++j) b_vectors[j] = in_register(load_at(b_columns[j]));
 #pragma GCC unroll 4
       for (int64_t i = 0; i < at_once; ++i) {
-        const Vec<T> a_vector = load_at(a_rows[i]);
+        const Vec<T> a_vector = in_register(load_at(a_rows[i]));
 #pragma GCC unroll 4
         for (int64_t j = 0; j < narrow_width<T>; ++j) {
           Vec<T>& sum = lane_sums[i * narrow_width<T> + j];

@@ -138,7 +138,7 @@ void store_n(T* to, const Vec<T>& x, int64_t n) {
 template <class T>
 Vec<T> in_register(const Vec<T>& x) {
   typename Vec<T>::register_type held = x;
-#if XSIMD_WITH_AVX512F
+#if XSIMD_WITH_AVX
   asm("" : "+v"(held));
 #endif
   return held;
