@@ -33,6 +33,9 @@ Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Te
 
 Tensor split_heads(const Tensor& x, int64_t heads) {
   Shape shape = x.shape();  // (..., T, H D)
+  if (x.rank() < 2 || heads < 1 || x.size(-1) % heads != 0) {
+    fail("split_heads: x is ", shape, ", heads are ", heads, "; need (..., T, heads D)");
+  }
   shape[x.rank() - 1] = heads;
   shape.append(x.size(-1) / heads);
   return x.view(shape).transpose(-3, -2);

@@ -30,7 +30,7 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling = Scaling::scores, double drop = 0);
 
-/// Heads side by side (..., T, H D) -> (..., H, T, D), as a view.
+/// Heads side by side (..., T, H D) -> (..., H, T, D), as a view. Throws if the width is no multiple of the heads.
 Tensor split_heads(const Tensor& x, int64_t heads);
 /// And back: (..., H, T, D) -> (..., T, H D)
 Tensor merge_heads(const Tensor& x);

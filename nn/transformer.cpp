@@ -32,8 +32,8 @@ void start_normal(const Tensor& table, double deviation) {
 
 /// Words must not drown in positions. Sines are large, so words are, too: normal, with deviation 1 once they are
 /// scaled. Learned positions start small, and let words start small as well, as those of GPT-2 do: Adam's steps are of
-/// one size for all, and move what is small sooner. A table that is the projection, too, starts with deviation 1/√D in
-/// any case: logits add up D of its products with numbers about as large as 1.
+/// one size for all, and move what is small sooner. A large table that is the projection, too, starts with deviation
+/// 1/√D: logits add up D of its products with numbers about as large as 1.
 void start_embedding(const Transformer::Frame& frame, bool tied, const Config& c) {
   const double root = std::sqrt(static_cast<double>(c.width));
   if (c.positions == Transformer::Positions::learned) {

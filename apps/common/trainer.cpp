@@ -51,12 +51,17 @@ void restore_options(Options& options, const Checkpoint& saved, std::span<const 
 
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch) {
   const std::int64_t steps = (batches_per_epoch + config.accumulate - 1) / config.accumulate;
-  return {epochs * steps, steps, "num-epochs"};
+  return {epochs * steps, steps, "num-epochs", batches_per_epoch};
+}
+
+std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
+  if (batches_per_epoch == 0) return most;
+  return std::min(most, batches_per_epoch - done % test_every * most);
 }
 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)
     : app_(std::move(app)), options_(options), config_(config), task_(task), plan_(std::move(plan)) {
-  if (plan_.steps > 0) check_schedule(config_, plan_.steps);
+  if (plan_.steps > 0) check_training(config_, plan_.steps);
   ensure_folder(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
 }
@@ -111,7 +116,8 @@ bool Trainer::take_steps() {
     since_.loss += now.loss;
     since_.hits += now.hits;
     ++since_.steps;
-    if (!metrics_) take_folder();
+    const bool first = !metrics_;
+    if (first) take_folder();
     progress.update(steps_done_, now.loss, now.tokens);
     const bool last = steps_done_ == plan_.steps;
     score_.reset();
@@ -127,7 +133,7 @@ bool Trainer::take_steps() {
     const double loss = since_.loss / static_cast<double>(since_.steps);
     const std::string line = line_of(loss, since_.hits.share(), optimizer_->learn_rate());
     if (steps_done_ % plan_.test_every == 0) since_ = {};  // not at the last step: a longer run would not score there
-    save_and_score();
+    save_and_score(first);
     record(now);
     saved = steps_done_;
     if (last) progress.finish();
@@ -151,9 +157,10 @@ void Trainer::count() {
 /// A step's batches, whose gradients change the weights; their loss is the mean of theirs.
 Trainer::Step Trainer::step() {
   optimizer_->zero_grad();
-  const double share = 1 / static_cast<double>(config_.accumulate);
+  const std::int64_t batches = plan_.batches_of_step(steps_done_, config_.accumulate);
+  const double share = 1 / static_cast<double>(batches);
   Step step;
-  for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+  for (std::int64_t i = 0; i < batches; ++i) {
     Tape tape;
     const Task::BatchLoss loss = task_.next_loss();
     const Tensor part = loss.mean * share;
@@ -235,10 +242,11 @@ void Trainer::save() {
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
 }
 
-/// Saves first: scoring may take long, and may be killed. A model whose score is no number does not stay saved.
-void Trainer::save_and_score() {
+/// Saves first: scoring may take long, and may be killed. A model whose score is no number does not stay saved; after
+/// the first step, nothing does.
+void Trainer::save_and_score(bool first) {
   const fs::path path = checkpoint_path(config_.out);
-  const std::string before = fs::exists(path) ? data::read_file(path) : "";
+  const std::string before = !first && fs::exists(path) ? data::read_file(path) : "";
   save();
   score_ = task_.score();
   if (score_ && !std::isfinite(score_->loss)) {
@@ -283,8 +291,9 @@ void Trainer::write_report(const Report::Pairs& results) {
 }
 
 void Trainer::fail_diverged() const {
-  fail("training diverged: after step ", steps_done_, " the loss is no longer a finite number; what was saved before ",
-       "is kept. Try a lower --learn-rate or a longer --lr-warmup");
+  fail("training diverged: after step ", steps_done_,
+       " the loss, a gradient or a weight is no longer a finite number; ",
+       "what was saved before is kept. Try a lower --learn-rate or a longer --lr-warmup");
 }
 
 }  // namespace reel::apps

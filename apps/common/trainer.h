@@ -36,7 +36,7 @@ class Task {
   virtual const nn::Module& model() const = 0;
   /// Lines that say what is trained on what; the last one without its end.
   virtual std::string introduction() const = 0;
-  /// Whether layer norms come after the residuals.
+  /// Whether it is a transformer whose layer norms come after the residuals: one that needs a warm-up.
   virtual bool is_post_norm() const = 0;
 
   struct BatchLoss {
@@ -72,6 +72,11 @@ struct Plan {
   std::int64_t steps;       // 0 for a model that takes none: it counts
   std::int64_t test_every;  // steps from one score and checkpoint to the next
   std::string option;       // that says how long: num-batches
+  /// In which the data ends, with a score; its last step has the batches that are left. 0 where data has no end.
+  std::int64_t batches_per_epoch = 0;
+
+  /// How many batches the step after `done` steps accumulates, of `most`.
+  std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
 };
 
 /// `epochs` times through the data, with a score after each time.
@@ -113,7 +118,7 @@ class Trainer {
   void record(const Step& step);
   void take_folder();
   void save();
-  void save_and_score();
+  void save_and_score(bool first);
   void write_report(const Report::Pairs& results = {});
   [[noreturn]] void fail_diverged() const;
 

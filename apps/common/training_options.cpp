@@ -55,6 +55,18 @@ void use_threads(std::int64_t threads) {
   if (threads > 0) kernels::set_threads(static_cast<int>(threads));
 }
 
+namespace {
+
+void check_optimizer(const TrainingConfig& c) {
+  if (c.optimizer == "adamw" && c.weight_decay == 0) {
+    throw UsageError("--optimizer adamw: without decay it is adam; say with --weight-decay how much, such as 0.01");
+  }
+  if (c.optimizer != "sgd") return;
+  if (c.beta2 != TrainingConfig().beta2)
+    throw UsageError("--beta2: sgd has none; choose adam or adamw, or leave it out");
+  if (c.lazy_adam) throw UsageError("--lazy-adam: sgd is no Adam; choose adam or adamw, or leave it out");
+}
+
 void check_schedule(const TrainingConfig& c, std::int64_t steps) {
   const bool ends = c.schedule == "cosine" || c.schedule == "wsd";
   if (!ends && c.min_lr > 0) {
@@ -80,6 +92,13 @@ void check_schedule(const TrainingConfig& c, std::int64_t steps) {
     throw UsageError(text("--lr-decay: ", c.lr_decay, " examples are ", c.decay_steps(), " steps; after --lr-warmup, ",
                           steps - c.warmup_steps(), " are left"));
   }
+}
+
+}  // namespace
+
+void check_training(const TrainingConfig& config, std::int64_t steps) {
+  check_optimizer(config);
+  check_schedule(config, steps);
 }
 
 optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {

@@ -48,8 +48,8 @@ void declare_output(Options& options, TrainingConfig& config);
 void add_threads(Options& options, std::int64_t& threads);
 void use_threads(std::int64_t threads);
 
-/// Throws UsageError where each option is fine by itself, but the schedule is not.
-void check_schedule(const TrainingConfig& config, std::int64_t steps);
+/// Throws UsageError where each option is fine by itself, but the optimizer or the schedule is not.
+void check_training(const TrainingConfig& config, std::int64_t steps);
 optim::Schedule make_schedule(const TrainingConfig& config, std::int64_t steps);
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
 

@@ -122,8 +122,8 @@ class GenerateTask : public Task {
 };
 
 /// What shapes the model, its vocabulary and its validation part.
-constexpr std::array<std::string_view, 10> fixed{"model", "tokenizer", "context", "embedding", "heads",
-                                                 "depth", "order",     "split",   "final",     "random-seed"};
+constexpr std::array<std::string_view, 12> fixed{"data",      "tokenizer", "split", "final", "model",   "context",
+                                                 "embedding", "heads",     "depth", "order", "dropout", "random-seed"};
 
 }  // namespace
 

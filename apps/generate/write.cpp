@@ -48,7 +48,9 @@ std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Gener
   if (choice.top_p < 1) {
     std::size_t count = 0;
     double sum = 0;
-    while (count < weights.size() && sum < choice.top_p * kept) sum += weights[count++];
+    do {
+      sum += weights[count++];
+    } while (count < weights.size() && sum < choice.top_p * kept);
     weights.resize(count);
     kept = sum;
   }

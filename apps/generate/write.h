@@ -15,9 +15,9 @@ namespace reel::apps {
 
 /// How the next token is drawn from the model's distribution.
 struct Choice {
-  double temperature = 1;  // 0 takes the most probable token, 1 the model's own distribution
+  double temperature = 1;  // >= 0: 0 takes the most probable token, 1 the model's own distribution
   std::int64_t top_k = 0;  // only the k most probable; 0 for all
-  double top_p = 1;        // only the most probable that together have this probability. Holtzman et al. (2019)
+  double top_p = 1;        // only the most probable that together have this probability > 0. Holtzman et al. (2019)
 };
 
 /// An index of `log_probs`, drawn as `choice` says. Throws if they are not log-probabilities: a NaN, or all -infinity.

@@ -43,7 +43,7 @@ void show_heads(std::ostream& out) {
   const Tensor y = shapes.show("unifyheads", attention.unifyheads(joined), "as wide as x");
   print(out, shapes.table());
 
-  out << "\n  nn::WideAttention does the same, and leaves out the first copy:\n";
+  out << "\n  nn::WideAttention comes to the same, in fewer steps:\n";
   print(out, difference(attention(x, Mask::none()), y));
 }
 

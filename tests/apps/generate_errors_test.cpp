@@ -70,6 +70,9 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
   check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
                 "--lr-warmup: 1000 examples are 250 steps of the run's 20; --schedule cosine needs some");
+  check_refused(here.train("generate", "--optimizer adamw"), 2, "without decay it is adam; say with --weight-decay");
+  check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2, "--beta2: sgd has none");
+  check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: sgd is no Adam");
   check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");
   check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
@@ -163,9 +166,11 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
 TEST_CASE("what a run was begun with cannot change", "[generate]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
-  check_refused(here.train("generate", "--resume --out run -N 40 -C 8"), 2, "--context cannot change within a run");
-  check_refused(here.train("generate", "--resume --out run -N 40 --data missing.txt"), 1,
-                "missing.txt: there is no such file");
+  for (const std::string option : {"context 8", "data missing.txt", "dropout 0.5", "tokenizer byte", "split 0.5"}) {
+    const std::string name = option.substr(0, option.find(' '));
+    check_refused(here.train("generate", "--resume --out run -N 40 --" + option), 2,
+                  "--" + name + " cannot change within a run");
+  }
 }
 
 TEST_CASE("a disk that is full loses nothing", "[generate]") {

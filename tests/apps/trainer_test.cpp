@@ -44,6 +44,18 @@ TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
   CHECK(plan.test_every == 7);
   CHECK(plan_epochs({.accumulate = 2}, 3, 7).steps == 12);
   CHECK(plan_epochs({.accumulate = 8}, 3, 7).steps == 3);
+  for (const std::int64_t accumulate : {1, 2, 3, 7, 8, 64}) {  // whatever is left at the end of an epoch
+    const Plan accumulating = plan_epochs({.accumulate = accumulate}, 3, 7);
+    std::int64_t batches = 0;
+    for (std::int64_t step = 0; step < accumulating.steps; ++step) {
+      const std::int64_t of_step = accumulating.batches_of_step(step, accumulate);
+      CHECK(of_step > 0);
+      CHECK(of_step <= accumulate);
+      batches += of_step;
+      if ((step + 1) % accumulating.test_every == 0) CHECK(batches % 7 == 0);
+    }
+    CHECK(batches == 3 * 7);
+  }
 }
 
 TEST_CASE("the schedule counts examples", "[trainer]") {
@@ -129,7 +141,7 @@ TEST_CASE("the same seed gives the same bits with any number of threads", "[trai
                                        {"generate", "--model conv --optimizer adamw --weight-decay 0.1 --dropout 0.1"},
                                        {"generate", "--model ngram"},
                                        {"classify", "--dropout 0.2 --accumulate 2"},
-                                       {"classify", "--max-pool --mask-padding --optimizer adamw"},
+                                       {"classify", "--max-pool --mask-padding --optimizer adamw --weight-decay 0.01"},
                                        {"classify", "--mask-padding --word-dropout 0.3 --no-punctuation --lazy-adam"},
                                        {"translate", "--dropout 0.2 --accumulate 2"},
                                        {"translate", "--positions learned --label-smoothing 0.1 --batches bucketed"},
@@ -153,7 +165,7 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
        {"classify", "--accumulate 2", "-e 1", "-e 2"},
        {"classify", "--word-dropout 0.3 --no-punctuation --embedding-deviation 0.1 --positions sinusoidal", "-e 1",
         "-e 2"},
-       {"translate", "--lazy-adam --optimizer adamw", "-e 1", "-e 2"},
+       {"translate", "--lazy-adam --optimizer adamw --weight-decay 0.01", "-e 1", "-e 2"},
        {"translate", "--accumulate 2 --schedule constant", "-e 1", "-e 2"},
        {"translate", "--label-smoothing 0.1 --batches bucketed --no-embedding-norm", "-e 1", "-e 2"},
        {"translate", "--model rnn", "-e 1", "-e 2"}}));
@@ -204,7 +216,7 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
                                                              {"translate", "-e 200", "INT"}}));
   CAPTURE(program, signal);
   TinyTexts here;
-  const std::string options = length + " --schedule cosine --optimizer adamw --dropout 0.1 ";
+  const std::string options = length + " --schedule cosine --optimizer adamw --weight-decay 0.01 --dropout 0.1 ";
   const Outcome whole = here.must_train(program, options + "--out whole");
   const Outcome stopped =
       here.shell("\"$bin/" + program + "\" " + TinyTexts::tiny_model(program) + options +
@@ -438,6 +450,11 @@ TEST_CASE("where only the score shows that training diverged, what was saved bef
   CHECK(diverged.status == 1);
   CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged: after step "));
   CHECK(here.checkpoint("run") == kept);
+
+  const Outcome at_once = here.train("generate", "-N 1 -l 1e30 --out run");
+  CHECK(at_once.status == 1);
+  CHECK_FALSE(fs::exists(here / "run/checkpoint.safetensors"));
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
 }
 
 TEST_CASE("every verb has a page of help", "[trainer]") {
