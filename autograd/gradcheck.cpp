@@ -28,6 +28,13 @@ Tensor random_like(const Shape& shape, std::uint64_t seed) {
   return randn(shape, DType::f64, generator);
 }
 
+/// Σ y w. It is recorded even where y is not: it also depends, by nothing, on the inputs.
+Tensor weighted_sum(const Tensor& y, const Tensor& w, const std::vector<Tensor>& inputs) {
+  Tensor total = sum(y * w);
+  for (const Tensor& x : inputs) total = total + sum(x * 0.0);
+  return total;
+}
+
 }  // namespace
 
 GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, const GradcheckOptions& options) {
@@ -38,7 +45,7 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
     Tape tape;
     const Tensor y = f(leaves);
     cotangent = random_like(y.shape(), options.seed);
-    gradients = tape.gradients(sum(y * cotangent), leaves);
+    gradients = tape.gradients(weighted_sum(y, cotangent, leaves), leaves);
   }
   auto value = [&] { return sum(f(leaves) * cotangent).item(); };
 
@@ -79,7 +86,7 @@ GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>
     Tape* tape = Tape::recording();
     if (!tape) tape = &own.emplace();
     const Tensor y = f(x);
-    const Tensor loss = sum(y * random_like(y.shape(), options.seed + 1));
+    const Tensor loss = weighted_sum(y, random_like(y.shape(), options.seed + 1), x);
     std::vector<Tensor> flat;
     for (const Tensor& dx : tape->gradients(loss, x, CreateGraph::yes)) flat.push_back(reshape(dx, {-1}));
     return cat(flat, 0);

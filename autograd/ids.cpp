@@ -30,6 +30,7 @@ Ids Ids::arange(int64_t count) {
 }
 
 Ids Ids::view(Shape shape) const {
+  check_size("Ids::view", shape);
   if (reel::numel(shape) != numel()) fail("Ids::view: ", shape_, " holds ", numel(), " values, ", shape, " does not");
   Ids result = *this;
   result.shape_ = shape;

@@ -33,7 +33,8 @@ class Ids {
   std::span<const std::int32_t> values() const { return *values_; }
   std::span<std::int32_t> values() { return *values_; }
 
-  /// The same values under another shape. Copies of an Ids share their values, as tensors do.
+  /// The same values under another shape. Copies of an Ids share their values, as tensors do, and a tape keeps those
+  /// that operations have read: for the next batch make new ones, for backward() must find them as they were.
   Ids view(Shape shape) const;
 
  private:

@@ -3,7 +3,8 @@
 //
 // The reader takes files from anywhere: it bounds the depth of nesting, insists on valid UTF-8 and on distinct keys,
 // and says at which byte a text goes wrong. An object keeps the order of its entries. A number without fraction and
-// exponent that fits is an int64_t, every other one a double; doubles survive being written and read bit for bit.
+// exponent that fits is an int64_t, every other one a double; doubles survive being written and read bit for bit,
+// but for denormals where those are flushed.
 
 #include <cstdint>
 #include <string>

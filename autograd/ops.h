@@ -1,10 +1,11 @@
 #pragma once
 // The catalogue: every differentiable operation, one line each.
 //
-// All take any strides and broadcast as NumPy does; a negative axis counts from the end. Results are new contiguous
-// tensors, except for views, which share memory. Both inputs of an operation must have one dtype. Derivatives stand
-// with the definitions in ops/*.cpp; the test suite reads this file and fails for an operation that has no gradient
-// check.
+// All take any strides; tensors broadcast as NumPy does, but masked_fill keeps x's shape, and attention that of q. A
+// negative axis counts from the end. Results are new tensors, contiguous but for those of conv1d, attention and spaced
+// rows; views share memory, and so does what is its input: reshape, contiguous, dropout of nothing. Both inputs of an
+// operation must have one dtype. Derivatives stand with the definitions in ops/*.cpp; the test suite reads this file
+// and fails for an operation that has no gradient check.
 
 #include <vector>
 
@@ -50,7 +51,7 @@ Tensor silu(const Tensor& x);
 Tensor where(const Ids& condition, const Tensor& a, const Tensor& b);
 /// `value` where the mask is 1, x elsewhere.
 Tensor masked_fill(const Tensor& x, const Ids& mask, double value);
-/// y where x > 0, else 0. No gradient flows to x.
+/// y where x > 0 or is NaN, else 0. No gradient flows to x.
 Tensor where_positive(const Tensor& x, const Tensor& y);
 /// x on and above the `diagonal` of the last two axes, 0 elsewhere; 0 is the main one, 1 the one above.
 Tensor triu(const Tensor& x, int64_t diagonal = 0);
@@ -58,6 +59,8 @@ Tensor triu(const Tensor& x, int64_t diagonal = 0);
 Tensor tril(const Tensor& x, int64_t diagonal = 0);
 
 // ---- reductions (ops/reductions.cpp) ----
+/// Over all elements, or along some axes, which disappear or keep size 1. Along no axes nothing is summed (PyTorch:
+/// all).
 Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, KeepDim keep = KeepDim::no);
 Tensor mean(const Tensor& x);
@@ -122,7 +125,7 @@ Tensor contiguous(const Tensor& x);
 // ---- gathering and joining (ops/gathering.cpp) ----
 Tensor cat(const std::vector<Tensor>& parts, int axis);
 Tensor stack(const std::vector<Tensor>& parts, int axis);
-/// Pieces of `length` along an axis, the last perhaps shorter. Views.
+/// Pieces of `length` along an axis, the last perhaps shorter; at least one. Views.
 std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
 /// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice turned round.
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);

@@ -79,7 +79,22 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   return gradient;
 }
 
+namespace {
+
+/// Throws unless the gradient has values (R, width) of this dtype for its R rows. `table` is what it is for.
+void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const std::string& table) {
+  const Tensor& values = gradient.values;
+  if (values.shape() != Shape{gradient.rows.numel(), width} || values.dtype() != dtype || !values.is_contiguous()) {
+    fail("add_in_place: ", gradient.rows.numel(), " rows ", values.shape(), " of ", values.dtype(), " for ", table,
+         " of ", dtype, "; need (rows, ", width, "), contiguous, of that dtype");
+  }
+}
+
+}  // namespace
+
 void add_in_place(RowGradient& sum, const RowGradient& more) {
+  const int64_t width = sum.values.rank() == 2 ? sum.values.size(1) : 0;
+  for (const RowGradient& rows : {sum, more}) check_rows(rows, width, sum.values.dtype(), "rows as wide as the sum's");
   const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : rows.values().back() + 1; };
   const RankedSet set(std::max(end_of(sum.rows), end_of(more.rows)), {sum.rows, more.rows});
   const int64_t count = set.members().numel();
@@ -91,6 +106,15 @@ void add_in_place(RowGradient& sum, const RowGradient& more) {
   scatter_add(more.values, set.ranks(more.rows), sum.values);
 }
 
-void add_in_place(Tensor& dtable, const RowGradient& gradient) { scatter_add(gradient.values, gradient.rows, dtable); }
+void add_in_place(Tensor& dtable, const RowGradient& gradient) {
+  if (dtable.rank() != 2 || !dtable.is_contiguous()) {
+    fail("add_in_place: the table ", dtable.shape(), " is not contiguous or has not two axes; add into a copy of it");
+  }
+  check_rows(gradient, dtable.size(1), dtable.dtype(), text("a table ", dtable.shape()));
+  if (const auto rows = gradient.rows.values(); !rows.empty() && (rows.front() < 0 || rows.back() >= dtable.size(0))) {
+    fail("add_in_place: the rows ", rows.front(), " to ", rows.back(), " of a table ", dtable.shape());
+  }
+  scatter_add(gradient.values, gradient.rows, dtable);
+}
 
 }  // namespace reel

@@ -2,7 +2,8 @@
 // Shapes, strides and the broadcasting rule.
 //
 // A shape is a short list of sizes, one for each axis; strides are how many elements apart two neighbours along an
-// axis lie. Both are held inline, because every tensor carries two of them. A negative axis counts from the end.
+// axis lie. Both are held inline, because every tensor carries two of them. An axis that is negative counts from the
+// end for who takes it from a user (normal_axis), but not here.
 
 #include <array>
 #include <cstdint>
@@ -26,6 +27,7 @@ class Dims {
   static Dims filled(int rank, int64_t value);
 
   int rank() const { return rank_; }
+  /// 0 <= axis < rank(), unchecked.
   int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
   int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
   const int64_t* begin() const { return values_.data(); }

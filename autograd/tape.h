@@ -58,7 +58,8 @@ class Tape {
   void backward(const Tensor& loss);
 
   /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Nothing is accumulated and
-  /// no entry is dropped. With CreateGraph::yes the way back is recorded too, for second derivatives.
+  /// no entry is dropped. With CreateGraph::yes the way back is recorded too, for second derivatives. Results may share
+  /// memory, and repeat a number (stride 0): clone what is to be written to.
   std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
 
   std::size_t size() const { return entries_.size(); }
@@ -142,7 +143,8 @@ class Grads {
 };
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
-/// and returns `result`. `backward(dy, grads)` is written with the public operations; it captures what it needs by
+/// and returns `result`. `backward(dy, grads)` is written with the public operations, or with kernels where no tape is
+/// recording(): then it has that form, too, without which second derivatives go missing. It captures what it needs by
 /// name, and the result rather than an input where that is enough; with keep_for(), what only some of the gradients
 /// need. `operation` must be a literal.
 template <class F>

@@ -89,6 +89,12 @@ Tensor dense(const Tensor& x) { return x.is_contiguous() ? detach(x) : clone(x);
 
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
+  for (int axis = 0; axis < to.rank(); ++axis) {
+    if (to.stride(axis) == 0 && to.size(axis) > 1) {
+      fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
+    }
+  }
+  if (from.shares_storage(to)) return copy(clone(from), to);  // what is written may be read again
   with_type(from.dtype(), [&]<class From>(From) {
     with_type(to.dtype(), [&]<class To>(To) {
       kernels::copy(from.shape(), from.data<From>(), from.strides(), to.data<To>(), to.strides());

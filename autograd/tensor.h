@@ -132,7 +132,8 @@ Tensor clone(const Tensor& x);
 Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
 Tensor dense(const Tensor& x);
-/// Writes the numbers of `from` over those of `to`, converting the dtype. Shapes must be equal. Not recorded.
+/// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws unless shapes
+/// are equal, and each element of `to` has a place of its own. Not recorded.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

@@ -86,7 +86,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   });
 }
 
-/// c = max(a, b)      da = dc where a > b, dc / 2 where a = b
+/// c = max(a, b)      da = dc / 2 where a = b, 0 where a < b, else dc
 Tensor maximum(const Tensor& a, const Tensor& b) {
   // A NaN in either operand stays.
   Tensor c = map(
@@ -94,7 +94,7 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
   return record("maximum", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
     auto share = [](auto u, auto v) {
       using T = typename decltype(u)::value_type;
-      return select(u > v, splat(T(1)), select(u == v, splat(T(0.5)), splat(T(0))));
+      return select(u == v, splat(T(0.5)), select(u < v, splat(T(0)), splat(T(1))));
     };
     if (grads.needs(0)) grads.add(0, dc * map("maximum", share, a, b));
     if (grads.needs(1)) grads.add(1, dc * map("maximum", share, b, a));

@@ -239,6 +239,11 @@ Tensor dropped_ones(const Problem& problem, const Part& part) {
 /// The way back in small steps, for second derivatives.
 void composed_backward(const Problem& problem, const Tensor& dout, Grads& grads) {
   std::vector<Tensor> dq, dk, dv;
+  if (problem.parts.empty()) {  // no texts: no numbers, but a way back for them
+    dq.push_back(problem.q * 0.0);
+    dk.push_back(problem.k * 0.0);
+    dv.push_back(problem.v * 0.0);
+  }
   for (const Part& part : problem.parts) {
     const int64_t queries_end = part.first_query + part.queries, keys_end = part.first_key + part.keys;
     const Tensor q = slice(problem.q, -2, part.first_query, queries_end);

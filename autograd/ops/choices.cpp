@@ -72,11 +72,11 @@ Tensor masked_fill(const Tensor& x, const Ids& mask, double value) {
   return where(mask, scalar(value, x.dtype()), x);
 }
 
-/// z = x > 0 ? y : 0          dy = x > 0 ? dz : 0
+/// z = x ≤ 0 ? 0 : y          dy = x ≤ 0 ? 0 : dz
 Tensor where_positive(const Tensor& x, const Tensor& y) {
   auto keep = [](auto u, auto v) {
     using T = typename decltype(u)::value_type;
-    return select(u > splat(T(0)), v, splat(T(0)));
+    return select(u <= splat(T(0)), splat(T(0)), v);
   };
   return record("where_positive", {y}, map("where_positive", keep, x, y),
                 [x](const Tensor& dz, Grads& grads) { grads.add(0, where_positive(x, dz)); });

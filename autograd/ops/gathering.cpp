@@ -68,9 +68,11 @@ std::vector<Tensor> split(const Tensor& x, int64_t length, int some_axis) {
   const int axis = normal_axis("split", some_axis, x.rank());
   if (length < 1) fail("split: pieces of length ", length, "; need at least 1");
   std::vector<Tensor> pieces;
-  for (int64_t start = 0; start < x.size(axis); start += length) {
+  int64_t start = 0;
+  do {
     pieces.push_back(slice(x, axis, start, std::min(start + length, x.size(axis))));
-  }
+    start += length;
+  } while (start < x.size(axis));
   return pieces;
 }
 

@@ -12,19 +12,20 @@ namespace {
 Shape complete(const char* operation, Shape shape, const Shape& from) {
   const int64_t count = numel(from);
   int unknown = -1;
-  int64_t known = 1;
+  Shape given = shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] >= 0) {
-      known *= shape[axis];
-    } else if (shape[axis] == -1 && unknown < 0) {
+    if (shape[axis] >= 0) continue;
+    if (shape[axis] == -1 && unknown < 0) {
       unknown = axis;
+      given[axis] = 1;
     } else {
       fail(operation, ": ", shape, " has a negative size; only one may be -1");
     }
   }
+  check_size(operation, given);
+  const int64_t known = numel(given);
   if (unknown >= 0 && known == 0) fail(operation, ": ", shape, " leaves -1 open, as another size is 0; give it");
   if (unknown >= 0) shape[unknown] = count / known;
-  check_size(operation, shape);
   if (numel(shape) != count) {
     fail(operation, ": ", from, " holds ", count, " elements, ", shape, " does not");
   }

@@ -157,6 +157,11 @@ TEST_CASE("maximum shares the gradient of ties and keeps NaN") {
   const auto dx = gradients_of([](const auto& x) { return maximum(x[0], x[1]); }, {a, b});
   CHECK(dx[0].to_vector() == Values{0, 0.5, 1});
   CHECK(dx[1].to_vector() == Values{1, 0.5, 0});
+  // As in PyTorch: what comes from a NaN goes to both sides.
+  const Tensor undefined_first = f64({2}, {not_a_number, 1}), zero = f64({2}, {0, 0});
+  const auto of_nan = gradients_of([](const auto& x) { return maximum(x[0], x[1]); }, {undefined_first, zero});
+  CHECK(of_nan[0].to_vector() == Values{1, 1});
+  CHECK(of_nan[1].to_vector() == Values{1, 0});
 
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor number = full({5}, 1, dtype), undefined = full({5}, not_a_number, dtype);

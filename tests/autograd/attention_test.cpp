@@ -246,6 +246,15 @@ TEST_CASE("attention: packed texts are each by itself") {
   }
 }
 
+TEST_CASE("attention: no packed texts have second derivatives, too") {
+  const Tensor x = zeros({2, 0, 3}, DType::f64).requires_grad();
+  Tape tape;
+  const Tensor y = packed_attention(x, x, x, Ids({0}), Ids({0}), Mask::none(), 1);
+  const Tensor dx = tape.gradients(sum(y * y), {x}, CreateGraph::yes)[0];
+  CHECK(dx.shape() == x.shape());
+  CHECK(tape.gradients(sum(dx * dx), {x})[0].shape() == x.shape());
+}
+
 TEST_CASE("attention: packed texts of one length drop what a batch of them drops") {
   const std::vector<Tensor> one_after_another{away_from_zero({3, 12, 5}, 1), away_from_zero({3, 14, 5}, 2),
                                               away_from_zero({3, 14, 2}, 3)};

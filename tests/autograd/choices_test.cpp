@@ -40,14 +40,14 @@ TEST_CASE("masked_fill fills where the mask is one") {
 }
 
 TEST_CASE("where_positive looks at x and passes y") {
-  const Tensor x = f64({4}, {1, -1, 0, 2}), y = f64({4}, {5, 6, 7, not_a_number});
-  CHECK(same_values(where_positive(x, y).to_vector(), {5, 0, 0, not_a_number}));
-  CHECK_THROWS_WITH(where_positive(x, ones({4})), ContainsSubstring("where_positive: operands are f64 and f32"));
+  const Tensor x = f64({5}, {1, -1, 0, 2, not_a_number}), y = f64({5}, {5, 6, 7, not_a_number, 8});
+  CHECK(same_values(where_positive(x, y).to_vector(), {5, 0, 0, not_a_number, 8}));
+  CHECK_THROWS_WITH(where_positive(x, ones({5})), ContainsSubstring("where_positive: operands are f64 and f32"));
   CHECK_THROWS_WITH(where_positive(x, ones({3}, DType::f64)),
-                    ContainsSubstring("where_positive: shapes (4,) and (3,)"));
+                    ContainsSubstring("where_positive: shapes (5,) and (3,)"));
   const auto dx = gradients_of([](const auto& in) { return where_positive(in[0], in[1]); }, {x, y});
-  CHECK(dx[0].to_vector() == Values{0, 0, 0, 0});
-  CHECK(dx[1].to_vector() == Values{1, 0, 0, 1});
+  CHECK(dx[0].to_vector() == Values{0, 0, 0, 0, 0});
+  CHECK(dx[1].to_vector() == Values{1, 0, 0, 1, 1});
 }
 
 TEST_CASE("triangles of any matrix, at any diagonal") {

@@ -122,3 +122,11 @@ TEST_CASE("NaN goes through every function") {
     }
   }
 }
+
+TEST_CASE("NaN goes back through relu, as in PyTorch") {
+  const auto f = [](const auto& x) {
+    const Tensor y = sum(relu(x[0]));
+    return y * y;
+  };
+  CHECK(same_values(gradients_of(f, {f64({2}, {not_a_number, 1})})[0].to_vector(), Values(2, not_a_number)));
+}

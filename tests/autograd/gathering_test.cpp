@@ -43,6 +43,9 @@ TEST_CASE("split gives views, the last perhaps shorter") {
   CHECK(parts[2].to_vector() == Values{5, 10});
   CHECK(parts[1].shares_storage(x));
   CHECK(split(x, 100, 0).size() == 1);
+  const auto nothing = split(zeros({0, 3}), 2, 0);  // one piece, as in PyTorch: it can be put together again
+  REQUIRE(nothing.size() == 1);
+  CHECK(cat(nothing, 0).shape() == Shape{0, 3});
   CHECK_THROWS_WITH(split(x, 0, 0), ContainsSubstring("split: pieces of length 0"));
   CHECK_THROWS_WITH(split(x, 1, 2), ContainsSubstring("split: there is no axis 2"));
 }

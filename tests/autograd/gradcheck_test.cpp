@@ -40,6 +40,14 @@ TEST_CASE("a gradient that is zero everywhere is reported, although differences 
   CHECK_THAT(result.problem, ContainsSubstring("input 0 (2,): the whole gradient is zero"));
 }
 
+TEST_CASE("a result that does not depend on the input has no gradient to check") {
+  const Tensor x = away_from_zero({2}, 1);
+  const auto constant = [](const Xs&) { return f64({1}, {3}); };
+  CHECK_THAT(gradcheck(constant, {x}).problem, ContainsSubstring("input 0 (2,): the whole gradient is zero"));
+  const auto straight = [](const Xs& in) { return in[0] * 2.0; };
+  CHECK_THAT(gradgradcheck(straight, {x}).problem, ContainsSubstring("input 0 (2,): the whole gradient is zero"));
+}
+
 TEST_CASE("NaN never passes") {
   const auto nowhere = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * not_a_number; }); };
   CHECK_FALSE(gradcheck(nowhere, {away_from_zero({2}, 1)}));

@@ -121,6 +121,24 @@ TEST_CASE("row gradient: refuses what does not fit") {
   CHECK_THROWS_WITH(coalesce(ones({2, 3}), Ids({-1, 0}), 5), ContainsSubstring("coalesce: the index -1"));
   CHECK_THROWS_WITH(coalesce(ones({2, 3}), Ids({1}), 5), ContainsSubstring("coalesce: dy is (2, 3), ids are (1,)"));
   CHECK_THROWS_AS(coalesce(scalar(1), Ids(Shape{}, {0}), 5), Error);
+
+  const RowGradient rows{Ids({0, 3}), ones({2, 3})};
+  auto refused = [&](Tensor table, const std::string& reason) {
+    const std::vector<double> before = table.to_vector();
+    CHECK_THROWS_WITH(add_in_place(table, rows), ContainsSubstring("add_in_place: ") && ContainsSubstring(reason));
+    CHECK(table.to_vector() == before);
+  };
+  refused(zeros({4, 200}), "2 rows (2, 3) of f32 for a table (4, 200) of f32");
+  refused(zeros({4, 2}), "(4, 2)");
+  refused(zeros({3, 3}), "the rows 0 to 3 of a table (3, 3)");
+  refused(zeros({4, 3}, DType::f64), "of f64");
+  refused(zeros({3, 4}).transpose(0, 1), "is not contiguous");
+  RowGradient wider{Ids({1}), ones({1, 4})};
+  CHECK_THROWS_WITH(add_in_place(wider, rows), ContainsSubstring("add_in_place: ") && ContainsSubstring("(2, 3)"));
+  RowGradient of_f64{Ids({1}), ones({1, 3}, DType::f64)};
+  CHECK_THROWS_WITH(add_in_place(of_f64, rows), ContainsSubstring("f64"));
+  Tensor table = zeros({4, 3});
+  CHECK_THROWS_WITH(add_in_place(table, RowGradient{Ids({0, 1, 3}), ones({2, 3})}), ContainsSubstring("3 rows (2, 3)"));
 }
 
 TEST_CASE("an embedding's table keeps the rows of its gradient, until somebody asks for all of it") {

@@ -80,6 +80,18 @@ TEST_CASE("copy writes through views and converts") {
   CHECK_THROWS_WITH(copy(ones({2, 3}), ones({3, 2})), ContainsSubstring("copy: from (2, 3) to (3, 2)"));
 }
 
+TEST_CASE("copy reads what was there, even where it writes") {
+  const Tensor x = f64({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  copy(x.transpose(0, 1), x);
+  CHECK(x.to_vector() == Values{1, 4, 7, 2, 5, 8, 3, 6, 9});
+  const Tensor row = arange(2000, DType::f32);
+  copy(row.slice(0, 0, 1999), row.slice(0, 1, 2000));
+  CHECK(row.to_vector()[1] == 0);
+  CHECK(row.to_vector()[1999] == 1998);
+  CHECK_THROWS_WITH(copy(ones({2, 2}), zeros({2, 1}).expand({2, 2})),
+                    ContainsSubstring("copy: to (2, 2)") && ContainsSubstring("(1, 0)"));
+}
+
 TEST_CASE("a detached tensor lets no gradient through") {
   const Tensor x = f64({}, {3}).requires_grad();
   Tape tape;

@@ -28,6 +28,8 @@ TEST_CASE("view refuses sizes that do not fit") {
   CHECK_THROWS_WITH(view(x, {-1, -1}), ContainsSubstring("view") && ContainsSubstring("only one may be -1"));
   CHECK_THROWS_WITH(view(x, {-2, 6}), ContainsSubstring("negative size"));
   CHECK_THROWS_WITH(view(zeros({0}), {0, -1}), ContainsSubstring("view: (0, -1) leaves -1 open"));
+  CHECK_THROWS_WITH(view(x, {int64_t{1} << 33, int64_t{1} << 33, -1}),
+                    ContainsSubstring("has more elements than any memory"));
   CHECK_THROWS_WITH(reshape(x, {7, -1}), ContainsSubstring("reshape: (2, 6)"));
 }
 

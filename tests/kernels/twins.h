@@ -50,6 +50,7 @@ double ulps(T got, long double want) {
     bool same = std::isnan(rounded) ? std::isnan(got) : got == rounded;
     return same ? 0 : std::numeric_limits<double>::infinity();
   }
+  if (std::isnan(got)) return std::numeric_limits<double>::infinity();  // itself a NaN, the error would pass for small
   T smallest = std::numeric_limits<T>::min();
   if (std::abs(want) < smallest && std::abs(got) <= smallest) return 0;  // denormals may be flushed
   // The unit may be a denormal number, which T cannot hold on a thread that flushes them.
