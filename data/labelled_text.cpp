@@ -143,15 +143,16 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
 LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns,
                                 const std::vector<std::string>& classes) {
   if (!fs::is_directory(path)) return {read_labelled_table(path, columns, classes), std::nullopt};
-  auto read_both = [&](const std::string& ending, auto read) {
-    LabelledText train = read(path / ("train" + ending), classes);
-    LabelledText test = read(path / ("test" + ending), train.classes);
-    return LabelledData{std::move(train), std::move(test)};
+  auto read_parts = [&](const std::string& ending, auto read) {
+    LabelledData data{read(path / ("train" + ending), classes), std::nullopt};
+    const fs::path test = path / ("test" + ending);
+    if (fs::exists(test)) data.test = read(test, data.train.classes);
+    return data;
   };
-  if (fs::is_directory(path / "train")) return read_both("", read_class_folders);
+  if (fs::is_directory(path / "train")) return read_parts("", read_class_folders);
   for (const char* ending : {".tsv", ".csv"}) {
     if (!fs::exists(path / (std::string("train") + ending))) continue;
-    return read_both(ending, [&](const fs::path& file, const std::vector<std::string>& known) {
+    return read_parts(ending, [&](const fs::path& file, const std::vector<std::string>& known) {
       return read_labelled_table(file, columns, known);
     });
   }

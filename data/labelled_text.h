@@ -6,6 +6,7 @@
 //   a folder with train/ and test/, and in each a folder a class, and in those a .txt file a text: the layout of the
 //     Large Movie Review Dataset (Maas et al. 2011), aclImdb/train/pos/0_9.txt; its unlabelled train/unsup is left out
 //   a folder with train.tsv and test.tsv, or train.csv and test.csv
+//     (of either kind, the test part may be missing)
 //   a single .tsv or .csv file, which then is all for training
 //
 // in an order that depends on names alone. Labels are any strings; a class's id is its place among the sorted labels
@@ -50,7 +51,7 @@ LabelledText read_class_folders(const std::filesystem::path& folder, const std::
 
 struct LabelledData {
   LabelledText train;
-  std::optional<LabelledText> test;  // of the same classes; nothing where `path` is a file
+  std::optional<LabelledText> test;  // of the same classes, if there is one
 };
 
 /// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.

@@ -53,25 +53,36 @@ ParallelText read_parallel_files(const fs::path& source, const fs::path& target)
   return text;
 }
 
-std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, const std::string& source,
-                                                        const std::string& target) {
-  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+namespace {
+
+/// All test*, perhaps none.
+std::map<std::string, ParallelText> read_tests(const fs::path& folder, const std::string& source,
+                                               const std::string& target) {
   std::set<std::string> parts;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string part = entry.path().stem().string(), ending = entry.path().extension().string();
     if (part.starts_with("test") && (ending == "." + source || ending == "." + target)) parts.insert(part);
   }
-  if (parts.empty())
-    fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
   std::map<std::string, ParallelText> tests;
   for (const std::string& part : parts) tests.emplace(part, read_part(folder, part, source, target));
+  return tests;
+}
+
+}  // namespace
+
+std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, const std::string& source,
+                                                        const std::string& target) {
+  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+  auto tests = read_tests(folder, source, target);
+  if (tests.empty())
+    fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
   return tests;
 }
 
 ParallelData read_parallel_folder(const fs::path& folder, const std::string& source, const std::string& target) {
   if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
   return {read_part(folder, "train", source, target), read_part(folder, "val", source, target),
-          read_parallel_tests(folder, source, target)};
+          read_tests(folder, source, target)};
 }
 
 }  // namespace reel::data

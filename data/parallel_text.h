@@ -25,15 +25,15 @@ ParallelText read_parallel_files(const std::filesystem::path& source, const std:
 struct ParallelData {
   ParallelText train;
   ParallelText validation;
-  std::map<std::string, ParallelText> tests;  // by the files' name, such as "test_2016_flickr"
+  std::map<std::string, ParallelText> tests;  // by the files' name, such as "test_2016_flickr"; perhaps none
 };
 
-/// A folder of train, val and one or more test*, each with the endings `source` and `target` ("de", "en"). Throws as
+/// A folder of train, val and any test*, each with the endings `source` and `target` ("de", "en"). Throws as
 /// read_parallel_files does, and if a file is missing, saying what is needed.
 ParallelData read_parallel_folder(const std::filesystem::path& folder, const std::string& source,
                                   const std::string& target);
 
-/// The test parts alone, of a folder that may have no others.
+/// The test parts alone, of a folder that may have no others. Throws also if there are none.
 std::map<std::string, ParallelText> read_parallel_tests(const std::filesystem::path& folder, const std::string& source,
                                                         const std::string& target);
 

@@ -10,12 +10,12 @@
 namespace reel::nn {
 namespace {
 
-/// 1 / how many places of each text are not hidden, (B, 1).
-Tensor one_over_visible(const Ids& hidden, DType dtype) {
-  const int64_t B = hidden.size(0), T = hidden.size(1);
+/// 1 / how many places of each text are no padding, (B, 1).
+Tensor one_over_visible(const Ids& padding, DType dtype) {
+  const int64_t B = padding.size(0), T = padding.size(1);
   std::vector<double> shares;
   for (int64_t b = 0; b < B; ++b) {
-    const auto visible = std::count(hidden.data() + b * T, hidden.data() + (b + 1) * T, 0);
+    const auto visible = std::count(padding.data() + b * T, padding.data() + (b + 1) * T, 0);
     shares.push_back(1 / static_cast<double>(std::max<int64_t>(visible, 1)));
   }
   return tensor({B, 1}, shares, dtype);
@@ -33,11 +33,11 @@ Embedding start_of_positions(const ClassifierConfig& c) {
 
 }  // namespace
 
-Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden) {
-  const Ids places = hidden.view({x.size(0), x.size(1), 1});
+Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding) {
+  const Ids places = padding.view({x.size(0), x.size(1), 1});
   const bool no_places = x.size(1) == 0;  // where there is no maximum, and a sum is 0
   if (pooling == Pooling::mean || no_places) {
-    return sum(masked_fill(x, places, 0), {1}) * one_over_visible(hidden, x.dtype());
+    return sum(masked_fill(x, places, 0), {1}) * one_over_visible(padding, x.dtype());
   }
   constexpr double lowest = -std::numeric_limits<double>::infinity();
   const Tensor largest = max(masked_fill(x, places, lowest), 1).values;
@@ -53,12 +53,12 @@ Classifier::Classifier(const ClassifierConfig& c)
       drop(child("drop", Dropout(c.block.dropout))),
       config_(c) {}
 
-Ids Classifier::hidden(const Ids& tokens) const {
+Ids Classifier::padding_of(const Ids& tokens) const {
   return config_.padding ? equal(tokens, *config_.padding) : Ids::zeros(tokens.shape());
 }
 
 Mask Classifier::mask(const Ids& tokens) const {
-  return config_.padding ? Mask::padding(hidden(tokens)) : Mask::none();
+  return config_.padding ? Mask::padding(padding_of(tokens)) : Mask::none();
 }
 
 Tensor Classifier::embed(const Ids& tokens) const {
@@ -72,7 +72,7 @@ Tensor Classifier::embed(const Ids& tokens) const {
 Tensor Classifier::logits(const Ids& tokens) const {
   Tensor x = embed(tokens);  // (B, T, D)
   for (const TransformerBlock& block : tblocks) x = block(x, mask(tokens));
-  return toprobs(pool(config_.pooling, x, hidden(tokens)));  // (B, classes)
+  return toprobs(pool(config_.pooling, x, padding_of(tokens)));  // (B, classes)
 }
 
 std::vector<Tensor> Classifier::attention_maps(const Ids& tokens) const {

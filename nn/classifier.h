@@ -32,8 +32,8 @@ struct ClassifierConfig {
   TransformerBlock::Options block{};
 };
 
-/// x (B, T, D) -> (B, D), over the places where `hidden` (B, T) is 0; a text without any yields zeros.
-Tensor pool(Pooling pooling, const Tensor& x, const Ids& hidden);
+/// x (B, T, D) -> (B, D), over the places where `padding` (B, T) is 0; a text without any yields zeros.
+Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding);
 
 /// What the two have in common.
 class Classifier : public Module {
@@ -54,7 +54,7 @@ class Classifier : public Module {
 
  private:
   /// 1 where a token is padding, if that is known to the model.
-  Ids hidden(const Ids& tokens) const;
+  Ids padding_of(const Ids& tokens) const;
   Mask mask(const Ids& tokens) const;
   /// Tokens and positions, added: (B, T, D).
   Tensor embed(const Ids& tokens) const;

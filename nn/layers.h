@@ -64,7 +64,8 @@ class Dropout : public Module {
   double p_;
 };
 
-/// A kernel slid along time: x (B, in, T) -> (B, out, T'); weight (out, in, K), bias (out).
+/// A kernel slid along time: x (B, in, T) -> (B, out, T'), T' as conv1d (autograd/ops.h) has it; weight (out, in, K),
+/// bias (out).
 /// Starts uniform in ±1/√(in K), both.
 class Conv1d : public Module {
  public:

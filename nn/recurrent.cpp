@@ -29,20 +29,20 @@ Recurrent::Recurrent(int64_t input, int64_t width, int64_t gates, DType dtype) {
   bias_hh = initial("bias_hh_l0", {gates * width});
 }
 
-States Recurrent::operator()(const Tensor& x, const Tensor& initial, const std::optional<Ids>& hidden) const {
+States Recurrent::operator()(const Tensor& x, const Tensor& initial, const std::optional<Ids>& padding) const {
   if (x.rank() != 3) fail("Recurrent: x is ", x.shape(), "; need (batch, time, width)");
   const Shape states{x.size(0), weight_hh.size(1)}, places{x.size(0), x.size(1)};
   if (initial.defined() && initial.shape() != states) {
     fail("Recurrent: the initial state is ", initial.shape(), "; need ", states);
   }
-  if (hidden && hidden->shape() != places) fail("Recurrent: hidden is ", hidden->shape(), "; need ", places);
+  if (padding && padding->shape() != places) fail("Recurrent: padding is ", padding->shape(), "; need ", places);
 
   Tensor state = initial.defined() ? initial : zeros(states, x.dtype());
   const Tensor from_input = linear(x, weight_ih, bias_ih);  // (B, T, gates D): one product for all times
   std::vector<Tensor> all;
   for (int64_t t = 0; t < x.size(1); ++t) {
     const Tensor next = step(from_input.select(1, t), state);
-    state = hidden ? where(column(*hidden, t), state, next) : next;
+    state = padding ? where(column(*padding, t), state, next) : next;
     all.push_back(state);
   }
   return {all.empty() ? zeros({x.size(0), 0, states[1]}, x.dtype()) : stack(all, 1), state};

@@ -20,9 +20,9 @@ class Recurrent : public Module {
  public:
   virtual ~Recurrent() = default;
 
-  /// Reads x (B, T, I) from the state `initial` (B, D), zeros if undefined. Where `hidden` (B, T) is 1 the state stays
-  /// as it was: that is how padding is passed over.
-  States operator()(const Tensor& x, const Tensor& initial = {}, const std::optional<Ids>& hidden = {}) const;
+  /// Reads x (B, T, I) from the state `initial` (B, D), zeros if undefined. Where `padding` (B, T) is 1 the state stays
+  /// as it was. Throws unless shapes fit.
+  States operator()(const Tensor& x, const Tensor& initial = {}, const std::optional<Ids>& padding = {}) const;
 
   Tensor weight_ih, weight_hh;  // (gates D, I), (gates D, D)
   Tensor bias_ih, bias_hh;      // (gates D)

@@ -8,8 +8,8 @@
 namespace reel::optim {
 
 /// Scales all gradients down together if their global norm, the root of the sum of all their squares, is above
-/// max_norm. Returns the norm as it was. A norm that is not finite leaves the gradients as they are: the caller sees
-/// it and decides. Pascanu, Mikolov, Bengio: "On the difficulty of training recurrent neural networks" (2013).
+/// max_norm > 0. Returns the norm as it was. A norm that is not finite leaves the gradients as they are: the caller
+/// sees it and decides. Pascanu, Mikolov, Bengio: "On the difficulty of training recurrent neural networks" (2013).
 double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm);
 
 }  // namespace reel::optim

@@ -41,7 +41,8 @@ void eval(Options&, EvalConfig& c) {
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
     const EncodedPairs pairs = encode_pairs(text, *trained.source, *trained.target, trained.config.length);
-    std::cout << name << ' ' << to_string(evaluate(*trained.model, pairs, 64)) << std::endl;
+    std::cout << name << ' ' << to_string(evaluate(*trained.model, pairs, 64))
+              << note_of_cuts(pairs, trained.config.length) << std::endl;
     const auto translations =
         translate_all(*trained.model, pairs.sources, *trained.target, trained.config.length, c.search);
     const TranslationScore score = compare(translations, text, *trained.target);
@@ -70,7 +71,11 @@ void predict(Options&, PredictConfig& c) {
   const std::int64_t length = trained.config.length;
   answer_texts(c.sentences, "SENTENCE", std::cin, [&](const std::string& sentence) {
     if (!sentence.empty()) {
-      const std::vector<data::Tokens> one{encode_sentence(sentence, *trained.source, length)};
+      EncodedSentence encoded = encode_sentence(sentence, *trained.source, length);
+      if (encoded.is_cut) {
+        std::cerr << "translate predict: a sentence is longer than --max " << length << ", and cut there" << std::endl;
+      }
+      const std::vector<data::Tokens> one{std::move(encoded.tokens)};
       std::cout << translate_all(*trained.model, one, *trained.target, length, c.search)[0];
     }
     std::cout << std::endl;

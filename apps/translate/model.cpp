@@ -78,15 +78,22 @@ TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::fi
   }
 }
 
-data::Tokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
-  return data::enclosed(data::cut_to(tokenizer.encode(text, data::Unseen::replace), length, data::Cut::end));
+EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
+  const data::Tokens words = tokenizer.encode(text, data::Unseen::replace);
+  return {data::enclosed(data::cut_to(words, length, data::Cut::end)), std::ssize(words) > length};
 }
 
 EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
                           const data::WordTokenizer& target, std::int64_t length) {
   EncodedPairs pairs;
-  for (const std::string& sentence : text.sources) pairs.sources.push_back(encode_sentence(sentence, source, length));
-  for (const std::string& sentence : text.targets) pairs.targets.push_back(encode_sentence(sentence, target, length));
+  for (std::size_t i = 0; i < text.sources.size(); ++i) {
+    EncodedSentence from = encode_sentence(text.sources[i], source, length);
+    EncodedSentence to = encode_sentence(text.targets[i], target, length);
+    if (to.is_cut) to.tokens.pop_back();
+    pairs.cut += from.is_cut || to.is_cut;
+    pairs.sources.push_back(std::move(from.tokens));
+    pairs.targets.push_back(std::move(to.tokens));
+  }
   return pairs;
 }
 
@@ -110,6 +117,10 @@ std::string to_string(const TranslateScore& score) {
   std::snprintf(line, sizeof line, "loss %.4f nats  perplexity %.3f  accuracy %.4f  tokens %lld", score.loss,
                 score.perplexity(), score.accuracy, static_cast<long long>(score.tokens));
   return line;
+}
+
+std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length) {
+  return pairs.cut > 0 ? text("  ", pairs.cut, " cut at --max ", length) : "";
 }
 
 TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {

@@ -32,11 +32,18 @@ struct TrainedTranslator {
 /// From a checkpoint, or throws, naming `path`.
 TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::filesystem::path& path);
 
-/// Sentence pairs as the model reads them: both sides between <start> and <end>, and cut to config.length words.
+/// A sentence as the model reads it: between <start> and <end>, and cut to `length` words.
+struct EncodedSentence {
+  data::Tokens tokens;
+  bool is_cut = false;
+};
+EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
+
+/// Sentence pairs; a target that is cut has no <end>, lest the model learn to end there.
 struct EncodedPairs {
   std::vector<data::Tokens> sources, targets;
+  std::int64_t cut = 0;  // pairs of which a side is
 };
-data::Tokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
 EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
                           const data::WordTokenizer& target, std::int64_t length);
 
@@ -57,6 +64,9 @@ struct TranslateScore {
 
 /// "loss 1.6512 nats  perplexity 5.213  accuracy 0.6712  tokens 14067"
 std::string to_string(const TranslateScore& score);
+
+/// "  3 cut at --max 5"; nothing if none are.
+std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length);
 
 /// With the right words so far given to the decoder. Throws if there are no pairs.
 TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);

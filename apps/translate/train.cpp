@@ -39,9 +39,11 @@ class TranslateTask : public Task {
   bool is_post_norm() const override { return config_.model == "transformer" && config_.norm == "post"; }
 
   std::string introduction() const override {
+    const std::int64_t cut = train_.cut + validation_.cut;
     return text(name_of_data(), ": ", train_.sources.size(), " pairs to train on, ", validation_.sources.size(),
-                " to validate, vocabularies of ", source_.vocabulary_size(), " and ", target_.vocabulary_size(), "\n",
-                config_.model, ": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
+                " to validate, ", cut > 0 ? text(cut, " of them cut at --max ", config_.length, ", ") : "",
+                "vocabularies of ", source_.vocabulary_size(), " and ", target_.vocabulary_size(), "\n", config_.model,
+                ": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
   }
   std::string topic() const override { return "translation"; }
   std::string title() const override {
@@ -125,7 +127,7 @@ class TranslateTask : public Task {
   /// Where each head of the last layers looks while the first example is translated.
   void show_attention(Report& report, nn::Transformer& model) {
     const std::int64_t longest = std::min<std::int64_t>(config_.length, 34);
-    const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest)};
+    const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest).tokens};
     const data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
     const data::Tokens read(whole.begin(), whole.end() - 1), written(whole.begin() + 1, whole.end());
     const EvalMode mode(model);
@@ -151,7 +153,7 @@ class TranslateTask : public Task {
   Report::Pairs finish_part(const std::string& name, const data::ParallelText& text) {
     const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
     const TranslateScore score = evaluate(*model_, pairs, config_.training.batch_size);
-    std::cout << name << ' ' << to_string(score) << std::endl;
+    std::cout << name << ' ' << to_string(score) << note_of_cuts(pairs, config_.length) << std::endl;
     const TranslationScore nearness =
         compare(translate_all(*model_, pairs.sources, target_, config_.length), text, target_);
     std::cout << name << ' ' << to_string(nearness, target_.rules()) << std::endl;
@@ -204,6 +206,10 @@ void train_translator(Options& options, TranslateConfig& config) {
   }
   data::ParallelData data = config.data.empty() ? data::sentence_corpus()
                                                 : data::read_parallel_folder(config.data, config.source, config.target);
+  if (config.final_run && data.tests.empty()) {
+    fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
+         config.target);
+  }
   if (!saved) {
     const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
     trained.source = data::WordTokenizer::train(data.train.sources, limits);

@@ -72,7 +72,7 @@ TEST_CASE("folders of another layout are refused", "[classify]") {
   here.write("acl/train/neg/0_1.txt", "\n \n");
   refused("acl/train/neg/0_1.txt: the text is empty");
   here.write("acl/train/neg/0_1.txt", "cold tea");
-  refused("acl/test: there is no such folder");
+  check_refused(here.train("classify", "--final --out run --data acl"), 1, "--final: acl has no test part");
   here.write("acl/test/pos/0_9.txt", "fine tea");
   refused("acl/test/neg: there is no such folder");
   here.write("acl/test/neg/0_1.txt", "dull tea");

@@ -95,9 +95,27 @@ TEST_CASE("languages go by the files' endings", "[translate]") {
 
 TEST_CASE("a sentence that is too long is cut", "[translate]") {
   TinyTexts here;
-  here.must_train("translate", "-M 2 --out run");
-  CHECK(here.run("translate", "predict --from run 'eins zwei drei vier'").out ==
-        here.run("translate", "predict --from run 'eins zwei'").out);
+  const Outcome trained = here.must_train("translate", "-M 1 --out run");
+  CHECK(std::regex_search(trained.out, std::regex("12 to validate, \\d+ of them cut at --max 1, vocabularies of ")));
+  CHECK(std::regex_search(trained.out, std::regex("validation loss .*  \\d+ cut at --max 1\n")));
+  CHECK(std::regex_search(here.run("translate", "eval --from run").out,
+                          std::regex("tokens \\d+  \\d+ cut at --max 1\n")));
+
+  const Outcome whole = here.run("translate", "predict --from run eins");
+  const Outcome cut = here.run("translate", "predict --from run 'eins zwei drei'");
+  CHECK(cut.out == whole.out);
+  CHECK(whole.err.empty());
+  CHECK(cut.err == "translate predict: a sentence is longer than --max 1, and cut there\n");
+}
+
+TEST_CASE("sentences need no test part until the end of a --final run", "[translate]") {
+  TinyTexts here;
+  for (const auto& file : std::filesystem::directory_iterator(here / "pairs")) {
+    if (file.path().filename().string().starts_with("test")) std::filesystem::remove(file.path());
+  }
+  here.must_train("translate", "--out run");
+  check_refused("translate", here.train("translate", "--final --out other"), 1,
+                "--final: pairs has no test part; give it files");
 }
 
 TEST_CASE("a line that is empty stays one", "[translate]") {

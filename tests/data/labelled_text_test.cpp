@@ -56,7 +56,7 @@ TEST_CASE("a folder of another layout is refused, with what it should hold") {
   std::filesystem::remove_all(folder / "test/neg");
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test/neg: there is no such folder"));
   std::filesystem::remove_all(folder / "test");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test: there is no such folder"));
+  CHECK_FALSE(read_labelled_data(folder.path()).test);
   std::filesystem::remove_all(folder / "train/neg");
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("every example is of the class 'pos'"));
   std::filesystem::remove_all(folder / "train/pos");
@@ -130,7 +130,7 @@ TEST_CASE("a test part takes its classes from the training part") {
   folder.write("test.tsv", "label\ttext\nPos\tgood\n");
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test.tsv, line 2: the label 'Pos'"));
   std::filesystem::remove(folder / "test.tsv");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test.tsv: there is no such file"));
+  CHECK_FALSE(read_labelled_data(folder.path()).test);
 }
 
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {

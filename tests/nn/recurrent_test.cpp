@@ -145,7 +145,7 @@ TEST_CASE("recurrent: what does not fit is an error") {
     CHECK_THROWS_WITH(layer(normal({5, 3}, 11)), ContainsSubstring("Recurrent: x is (5, 3)"));
     const Tensor x = normal({2, 5, 3}, 12);
     CHECK_THROWS_WITH(layer(x, normal({2, 3}, 13)), ContainsSubstring("the initial state is (2, 3); need (2, 4)"));
-    CHECK_THROWS_WITH(layer(x, {}, Ids::zeros({2, 4})), ContainsSubstring("hidden is (2, 4); need (2, 5)"));
+    CHECK_THROWS_WITH(layer(x, {}, Ids::zeros({2, 4})), ContainsSubstring("padding is (2, 4); need (2, 5)"));
     CHECK_THROWS_AS(layer(normal({2, 5, 2}, 14)), Error);
   });
 }
