@@ -81,11 +81,11 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
 
 namespace {
 
-/// Throws unless the gradient has values (R, width) of this dtype for its R rows. `table` is what it is for.
-void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const std::string& table) {
+/// Throws unless the gradient has values (R, width) of this dtype for its R rows. `whole` is what it is for.
+void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const std::string& whole) {
   const Tensor& values = gradient.values;
   if (values.shape() != Shape{gradient.rows.numel(), width} || values.dtype() != dtype || !values.is_contiguous()) {
-    fail("add_in_place: ", gradient.rows.numel(), " rows ", values.shape(), " of ", values.dtype(), " for ", table,
+    fail("add_in_place: ", gradient.rows.numel(), " rows ", values.shape(), " of ", values.dtype(), " for ", whole,
          " of ", dtype, "; need (rows, ", width, "), contiguous, of that dtype");
   }
 }
@@ -94,7 +94,7 @@ void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const s
 
 void add_in_place(RowGradient& sum, const RowGradient& more) {
   const int64_t width = sum.values.rank() == 2 ? sum.values.size(1) : 0;
-  for (const RowGradient& rows : {sum, more}) check_rows(rows, width, sum.values.dtype(), "rows as wide as the sum's");
+  for (const RowGradient* rows : {&std::as_const(sum), &more}) check_rows(*rows, width, sum.values.dtype(), "a sum");
   const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : rows.values().back() + 1; };
   const RankedSet set(std::max(end_of(sum.rows), end_of(more.rows)), {sum.rows, more.rows});
   const int64_t count = set.members().numel();

@@ -69,11 +69,10 @@ class Task {
 
 /// How long a run is.
 struct Plan {
-  std::int64_t steps;       // 0 for a model that takes none: it counts
-  std::int64_t test_every;  // steps from one score and checkpoint to the next
-  std::string option;       // that says how long: num-batches
-  /// In which the data ends, with a score; its last step has the batches that are left. 0 where data has no end.
-  std::int64_t batches_per_epoch = 0;
+  std::int64_t steps;                  // 0 for a model that takes none: it counts
+  std::int64_t test_every;             // steps from one score and checkpoint to the next
+  std::string option;                  // that says how long: num-batches
+  std::int64_t batches_per_epoch = 0;  // test_every steps, the last one perhaps of fewer batches; 0 for endless data
 
   /// How many batches the step after `done` steps accumulates, of `most`.
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;

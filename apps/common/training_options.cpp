@@ -17,7 +17,7 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add(&c.accumulate, "accumulate", Options::no_letter, "N", "batches whose gradients are averaged for one step",
         at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
-               "how gradients change the weights; sgd has a momentum of 0.9");
+               "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
   o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
   o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
         at_least(0).and_less_than(1));
