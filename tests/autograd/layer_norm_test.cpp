@@ -12,12 +12,6 @@ Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
   return weight.defined() ? y * weight + bias : y;
 }
 
-void check_close(const Tensor& got, const Tensor& want, double tolerance) {
-  REQUIRE(got.shape() == want.shape());
-  const Values a = got.to_vector(), b = want.to_vector();
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).epsilon(tolerance).margin(tolerance));
-}
-
 }  // namespace
 
 TEST_CASE("layer_norm agrees with its composed form, value and derivatives") {

@@ -8,12 +8,6 @@ namespace {
 /// The composed form, which is the oracle of the fused ones; for inputs that do not overflow.
 Tensor composed_softmax(const Tensor& x, int axis) { return exp(x) / sum(exp(x), {axis}, KeepDim::yes); }
 
-void check_close(const Tensor& got, const Tensor& want, double tolerance = 1e-12) {
-  REQUIRE(got.shape() == want.shape());
-  const Values a = got.to_vector(), b = want.to_vector();
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == Approx(b[i]).margin(tolerance));
-}
-
 double loss_of(const Tensor& logits, const Ids& targets, const LossOptions& options = {}) {
   return cross_entropy(logits, targets, options).item();
 }

@@ -38,11 +38,6 @@ Values plain_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   return y;
 }
 
-void check_close(const Values& got, const Values& want) {
-  REQUIRE(got.size() == want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).margin(1e-12));
-}
-
 Tensor any(const Shape& shape, std::uint64_t seed = 1) { return away_from_zero(shape, seed); }
 
 }  // namespace

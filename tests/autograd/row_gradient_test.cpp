@@ -6,8 +6,8 @@
 #include <string>
 
 #include "autograd/gradcheck.h"
-#include "autograd/kernels/parallel.h"
 #include "tests/autograd/values.h"
+#include "tests/threads.h"
 
 using namespace reel;
 using namespace reel::tests;
@@ -326,16 +326,14 @@ TEST_CASE("rows of a derivative that do not fit its input are refused") {
 }
 
 TEST_CASE("rows have the same bits on any number of threads") {
-  const int before = kernels::threads();
   const Ids ids = some_ids({3000}, 1, 400), more = some_ids({2000}, 2, 900);
   std::vector<Tensor> gradients;
   for (const int threads : {1, 2, 3}) {
-    kernels::set_threads(threads);
+    const WithThreads with(threads);
     const Tensor table = away_from_zero({1000, 96}, 1, DType::f32).requires_grad();
     backward([&] { return weighed(table, ids) + weighed(table, more); });
     gradients.push_back(table.row_grad()->values);
   }
-  kernels::set_threads(before);
   CHECK(same_bits(gradients[1], gradients[0]));
   CHECK(same_bits(gradients[2], gradients[0]));
 }

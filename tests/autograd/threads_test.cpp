@@ -1,6 +1,6 @@
 // Any number of threads gives the same bits, in values and gradients, at sizes that are shared out.
 
-#include "autograd/kernels/parallel.h"
+#include "tests/threads.h"
 #include "tests/autograd/catalogue.h"
 
 using namespace reel;
@@ -139,24 +139,17 @@ Xs results(const Row& row) {
   return all;
 }
 
-/// Puts the number of threads back.
-struct ThreadsAsBefore {
-  int before = kernels::threads();
-  ~ThreadsAsBefore() { kernels::set_threads(before); }
-};
-
 }  // namespace
 
 TEST_CASE("every operation gives the same bits with one, two and three threads") {
-  const ThreadsAsBefore restore;
   std::set<std::string> tried;
   for (const Row& row : large_rows()) {
     INFO(row.operation);
     tried.insert(row.operation);
-    kernels::set_threads(1);
+    const WithThreads one(1);
     const Xs alone = results(row);
     for (const int count : {2, 3}) {
-      kernels::set_threads(count);
+      const WithThreads with(count);
       const Xs shared = results(row);
       for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same_bits(shared[i], alone[i]));
     }

@@ -47,6 +47,16 @@ inline bool same_values(const Values& a, const Values& b) {
   return true;
 }
 
+/// Each value within `tolerance`, absolute or relative. (Approx alone would let a relative error of 1e-5 pass.)
+inline void check_close(const Values& got, const Values& want, double tolerance = 1e-12) {
+  REQUIRE(got.size() == want.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(tolerance).margin(tolerance));
+}
+inline void check_close(const Tensor& got, const Tensor& want, double tolerance = 1e-12) {
+  REQUIRE(got.shape() == want.shape());
+  check_close(got.to_vector(), want.to_vector(), tolerance);
+}
+
 /// Same shape, type and bits.
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;

@@ -7,11 +7,12 @@
 #include <random>
 #include <vector>
 
-#include "autograd/kernels/parallel.h"
 #include "autograd/kernels/simd.h"
 #include "tests/catch.h"
+#include "tests/threads.h"
 
 using namespace reel::kernels;
+using reel::tests::WithThreads;
 
 namespace {
 
@@ -316,7 +317,6 @@ TEMPLATE_TEST_CASE("batched_matmul strides and broadcasts", "[matmul]", float, d
 
 TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[matmul]", float, double) {
   using T = TestType;
-  const int before = threads();
   for (auto [m, n, k] : {std::array<int64_t, 3>{300, 301, 302},
                          {1, 5000, 300},
                          {5000, 1, 300},
@@ -327,7 +327,7 @@ TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[mat
       const Operand<T> a = random_matrix<T>(m, k, layout, 1), b = random_matrix<T>(k, n, layout, 2);
       std::vector<std::vector<T>> results;
       for (int count : {1, 2, 3}) {
-        set_threads(count);
+        const WithThreads with(count);
         std::vector<T> c(static_cast<std::size_t>(m * n));
         matmul(m, n, k, a.matrix(), b.matrix(), c.data(), n);
         results.push_back(c);
@@ -341,12 +341,11 @@ TEMPLATE_TEST_CASE("a product has the same bits on any number of threads", "[mat
                    b = random_matrix<T>(60 * 64, 64, Layout::rows, 2);
   std::vector<std::vector<T>> results;
   for (int count : {1, 2, 3}) {
-    set_threads(count);
+    const WithThreads with(count);
     std::vector<T> c(static_cast<std::size_t>(60 * 64 * 64));
     batched_matmul(batch, 64, 64, 64, a.matrix(), stride, b.matrix(), stride, c.data());
     results.push_back(c);
   }
   CHECK(results[0] == results[1]);
   CHECK(results[0] == results[2]);
-  set_threads(before);
 }

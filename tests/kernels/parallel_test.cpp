@@ -13,22 +13,12 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/threads.h"
 
 using namespace reel::kernels;
+using reel::tests::WithThreads;
 
 namespace {
-
-/// Sets the number of threads for one scope.
-class WithThreads {
- public:
-  explicit WithThreads(int count) : before_(threads()) { set_threads(count); }
-  ~WithThreads() { set_threads(before_); }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-
- private:
-  int before_;
-};
 
 using Chunks = std::set<std::pair<int64_t, int64_t>>;
 

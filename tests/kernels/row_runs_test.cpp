@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "tests/kernels/twins.h"
+#include "tests/threads.h"
 
 using namespace reel::kernels;
 using namespace reel::kernels::tests;
@@ -54,7 +55,6 @@ Rows some_rows(int64_t rows, unsigned modulus) {
 }  // namespace
 
 TEST_CASE("row runs: every number of a table meets its value, on any number of threads", "[row_runs]") {
-  const int before = threads();
   for (const int64_t rows : {0, 1, 2, 65, 3000}) {
     for (const int64_t width : {0, 1, 16, 70, 20000}) {
       if (rows * width > 300'000) continue;
@@ -71,7 +71,7 @@ TEST_CASE("row runs: every number of a table meets its value, on any number of t
         }
         const TouchedRows<float> rows_of{touched, first, width};
         for (int count : {1, 2, 3}) {
-          set_threads(count);
+          const reel::tests::WithThreads with(count);
           const auto all = runs_of([&](const auto& body) { for_each_run(rows, rows_of, body); });
           CHECK(met(all, rows * width, first) == want);
           const auto some = runs_of([&](const auto& body) { for_each_touched_run(rows_of, body); });
@@ -80,7 +80,6 @@ TEST_CASE("row runs: every number of a table meets its value, on any number of t
       }
     }
   }
-  set_threads(before);
 }
 
 TEST_CASE("row runs: adjacent rows are one run", "[row_runs]") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/threads.h"
 
 using namespace reel::kernels;
 
@@ -47,12 +48,10 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 /// Calls body() with 1, 2 and 3 threads.
 template <class Body>
 void with_threads(const Body& body) {
-  const int before = threads();
   for (int count : {1, 2, 3}) {
-    set_threads(count);
+    const reel::tests::WithThreads with(count);
     body();
   }
-  set_threads(before);
 }
 
 }  // namespace

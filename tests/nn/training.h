@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "autograd/kernels/parallel.h"
 #include "optim/clip.h"
 #include "optim/optimizer.h"
 #include "tests/nn/parameters.h"
+#include "tests/threads.h"
 
 namespace reel::tests {
 
@@ -68,24 +68,13 @@ inline void check_memory_does_not_grow(const nn::Module& model, const Compute& l
   CHECK(after.system_allocations == before.system_allocations);
 }
 
-/// Sets the number of threads back at the end.
-class ThreadCount {
- public:
-  ThreadCount() : before_(kernels::threads()) {}
-  ~ThreadCount() { kernels::set_threads(before_); }
-
- private:
-  int before_;
-};
-
 /// Five steps of the model that make() returns, from the same seed on one, two and three threads.
 template <class Make, class LossOf>
 void check_same_bits_on_any_number_of_threads(const Make& make, const LossOf& loss_of) {
-  const ThreadCount restore;
   std::vector<NamedTensors> states;
   std::vector<Values> losses;
   for (int threads = 1; threads <= 3; ++threads) {
-    kernels::set_threads(threads);
+    const WithThreads with(threads);
     manual_seed(2);
     const auto model = make();
     optim::AdamW optimizer({{model->parameters(), 0.1}});

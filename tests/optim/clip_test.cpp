@@ -1,8 +1,8 @@
 #include "optim/clip.h"
 
-#include "autograd/kernels/parallel.h"
 #include "autograd/row_gradient.h"
 #include "tests/autograd/values.h"
+#include "tests/threads.h"
 
 using namespace reel;
 using namespace reel::optim;
@@ -83,10 +83,9 @@ TEST_CASE("clip: of a table that gave some rows, these are squared and scaled") 
 }
 
 TEST_CASE("clip: rows have the same norm on any number of threads") {
-  const int before = kernels::threads();
   std::vector<double> norms;
   for (const int threads : {1, 2, 3}) {
-    kernels::set_threads(threads);
+    const WithThreads with(threads);
     const Tensor table = zeros({5000, 32}).requires_grad();
     Generator generator(1);
     Ids ids = Ids::zeros({4000});
@@ -95,7 +94,6 @@ TEST_CASE("clip: rows have the same norm on any number of threads") {
     tape.backward(sum(embedding(table, ids) * randn({4000, 32}, DType::f32, generator)));
     norms.push_back(clip_grad_norm({table}, 1));
   }
-  kernels::set_threads(before);
   CHECK(norms[1] == norms[0]);
   CHECK(norms[2] == norms[0]);
 }
