@@ -115,6 +115,8 @@ TEST_CASE("top-k draws from the k most probable", "[write]") {
 TEST_CASE("top-p draws from the fewest that reach p", "[write]") {
   const std::vector<double> log_probs = logs({0.1, 0.4, 0.2, 0.3});
   check_shares(log_probs, {.top_p = 1e-9}, {0, 1, 0, 0});
+  static_cast<void>(ones({1}) + 1.0);  // from here on denormals count as 0: then, too, one token is left
+  check_shares(log_probs, {.top_p = 1e-310}, {0, 1, 0, 0});
   check_shares(log_probs, {.top_p = 0.39}, {0, 1, 0, 0});
   check_shares(log_probs, {.top_p = 0.41}, {0, 0.4, 0, 0.3});
   check_shares(log_probs, {.top_p = 0.85}, {0, 0.4, 0.2, 0.3});

@@ -1,6 +1,7 @@
 #include "nn/attention.h"
 
 #include <cmath>
+#include <string>
 
 #include "tests/nn/parameters.h"
 
@@ -46,6 +47,16 @@ TEST_CASE("attention: without parameters it agrees with a naive loop") {
   const Tensor y = basic_self_attention(batch);
   CHECK(y.shape() == Shape{2, 5, 3});
   CHECK(close(y.select(0, 1), naive_self_attention(batch.select(0, 1))));
+}
+
+TEST_CASE("attention: heads must divide the width") {
+  const Tensor x = ones({2, 3, 6});
+  CHECK(merge_heads(split_heads(x, 3)).shape() == x.shape());
+  for (const int64_t heads : {0, -1, 4}) {
+    CHECK_THROWS_WITH(split_heads(x, heads), ContainsSubstring("split_heads: x is (2, 3, 6), heads are " +
+                                                               std::to_string(heads) + "; need (..., T, heads D)"));
+  }
+  CHECK_THROWS_WITH(split_heads(ones({6}), 3), ContainsSubstring("split_heads: x is (6,)"));
 }
 
 TEST_CASE("attention: rows of weights sum to 1, and hidden keys have none") {
