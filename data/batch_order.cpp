@@ -60,8 +60,8 @@ std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t bat
   return batches;
 }
 
-TrainingOrder::TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, std::uint64_t seed)
-    : lengths_(std::move(lengths)), batch_size_(batch_size), kind_(kind), generator_(seed) {
+TrainingOrder::TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator)
+    : lengths_(std::move(lengths)), batch_size_(batch_size), kind_(kind), generator_(generator) {
   begin_epoch();
 }
 

@@ -37,7 +37,7 @@ class TrainingOrder {
   enum class Kind { random, bucketed };
 
   /// Throws unless there are examples and batch_size > 0.
-  TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, std::uint64_t seed);
+  TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator);
 
   /// The next batch; after an epoch's last one, the first of the next epoch.
   const Rows& next();

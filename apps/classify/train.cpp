@@ -20,13 +20,13 @@ namespace reel::apps {
 namespace {
 
 /// What word counts alone can tell: the score of a linear model of them, trained for a few epochs.
-ClassifyScore score_of_baseline(const LabelledCorpus& corpus, std::uint64_t seed) {
+ClassifyScore score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
   constexpr std::int64_t epochs = 5, batch_size = 32;
   nn::BagOfWords model(corpus.tokenizer.vocabulary_size(), static_cast<std::int64_t>(corpus.classes.size()),
                        data::pad_id);
   optim::Adam optimizer({{model.parameters()}}, {.learn_rate = 0.02});
   data::TrainingOrder order(data::lengths_of(corpus.train.tokens), batch_size, data::TrainingOrder::Kind::bucketed,
-                            seed);
+                            random_stream(seed, Stream::batches));
   for (std::int64_t i = 0; i < epochs * order.batches_per_epoch(); ++i) {
     const data::Rows& rows = order.next();
     optimizer.zero_grad();
@@ -46,7 +46,7 @@ class ClassifyTask : public Task {
         corpus_(std::move(corpus)),
         model_(std::move(model)),
         order_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
-               static_cast<std::uint64_t>(config.training.seed)) {}
+               random_stream(config.training.seed, Stream::batches)) {}
 
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
 
@@ -92,7 +92,7 @@ class ClassifyTask : public Task {
                 << excerpt(prediction.text, 100) << '\n';
     }
     const std::string part = config_.final_run ? "test" : "validation";
-    const ClassifyScore words = score_of_baseline(corpus_, static_cast<std::uint64_t>(config_.training.seed));
+    const ClassifyScore words = score_of_baseline(corpus_, config_.training.seed);
     std::cout << part << " bag of words  " << to_string(words) << std::endl;
     if (config_.final_run) score_ = score_now();
     std::cout << part << ' ' << config_.model << "  " << to_string(score_) << std::endl;

@@ -31,7 +31,7 @@ class TranslateTask : public Task {
         model_(std::move(model)),
         order_(lengths(train_), config.training.batch_size,
                config.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
-               static_cast<std::uint64_t>(config.training.seed)) {}
+               random_stream(config.training.seed, Stream::batches)) {}
 
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
 

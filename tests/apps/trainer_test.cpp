@@ -159,6 +159,22 @@ TEST_CASE("the same seed gives the same bits with any number of threads", "[trai
   CHECK(here.metrics("other") != here.metrics("run"));
 }
 
+TEST_CASE("batches are drawn from other random numbers than weights and dropout", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  here.must_train(program, "-r 7 --out run");
+  const Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", program);
+  const auto drawn = generator_state_from(note(saved, "random"));
+  const auto batches = program == "generate" ? generator_state_from(note(saved, "batches"))
+                                             : order_state_from(note(saved, "order")).generator;
+  CHECK(drawn.seed == 7);
+  CHECK(batches.seed == 7);
+  const auto start = random_stream(7, Stream::batches).state().position;
+  CHECK(drawn.position < start);
+  CHECK(batches.position >= start);
+  CHECK(batches.position < random_stream(7, Stream::samples).state().position);
+}
+
 TEST_CASE("a run in two parts is the run in one", "[trainer]") {
   const auto& [program, options, half, whole] = GENERATE(table<std::string, std::string, std::string, std::string>(
       {{"generate", "--accumulate 2 --test-every 10", "-N 20", "-N 40"},

@@ -101,13 +101,13 @@ TEST_CASE("buckets leave little padding, and come neither short nor long first")
 TEST_CASE("an order goes on from any state") {
   for (auto kind : {TrainingOrder::Kind::random, TrainingOrder::Kind::bucketed}) {
     for (int64_t taken : {0, 1, 12, 13, 14, 30}) {  // 13 batches an epoch
-      TrainingOrder order(random_lengths(50), 4, kind, 7);
+      TrainingOrder order(random_lengths(50), 4, kind, Generator(7));
       REQUIRE(order.batches_per_epoch() == 13);
       for (int64_t i = 0; i < taken; ++i) order.next();
       TrainingOrder::State state = order.state();
       CHECK(state.epoch * 13 + state.batch == taken);
 
-      TrainingOrder resumed(random_lengths(50), 4, kind, 1234);
+      TrainingOrder resumed(random_lengths(50), 4, kind, Generator(1234));
       resumed.next();
       resumed.set_state(state);
       CHECK(resumed.state() == state);
@@ -118,7 +118,7 @@ TEST_CASE("an order goes on from any state") {
 }
 
 TEST_CASE("every epoch of an order is complete") {
-  TrainingOrder order(random_lengths(50), 4, TrainingOrder::Kind::bucketed, 7);
+  TrainingOrder order(random_lengths(50), 4, TrainingOrder::Kind::bucketed, Generator(7));
   std::vector<Rows> previous;
   for (int epoch = 0; epoch < 3; ++epoch) {
     std::vector<Rows> batches;
@@ -139,9 +139,9 @@ TEST_CASE("orders refuse what they cannot make") {
   CHECK_THROWS_WITH(random_batches(2, 0, generator), ContainsSubstring("the batch size is 0; need"));
   CHECK_THROWS_WITH(bucketed_batches(lengths, -2, generator), ContainsSubstring("the batch size is -2; need"));
   CHECK_THROWS_WITH(bucketed_batches(none, 2, generator), ContainsSubstring("there are 0 examples"));
-  CHECK_THROWS_AS(TrainingOrder(none, 2, TrainingOrder::Kind::random, 1), Error);
+  CHECK_THROWS_AS(TrainingOrder(none, 2, TrainingOrder::Kind::random, Generator(1)), Error);
 
-  TrainingOrder order(lengths, 1, TrainingOrder::Kind::random, 1);
+  TrainingOrder order(lengths, 1, TrainingOrder::Kind::random, Generator(1));
   for (int64_t batch : {-1, 3}) {
     CHECK_THROWS_WITH(order.set_state({{}, 0, batch}), ContainsSubstring("an epoch has 2 batches"));
   }
