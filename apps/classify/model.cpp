@@ -58,7 +58,7 @@ TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::fi
     TrainedClassifier trained;
     Options options;
     declare_classify(options, trained.config);
-    options.restore(options_from(note(checkpoint, "options")));
+    options.restore(string_pairs_from(note(checkpoint, "options")));
     trained.tokenizer.emplace(note(checkpoint, "vocabulary").get<std::string>());
     for (const Json& name : note(checkpoint, "classes").get<Json::Array>()) {
       trained.classes.push_back(name.get<std::string>());

@@ -86,16 +86,16 @@ const Json& note(const Checkpoint& checkpoint, const std::string& key) {
   fail("the checkpoint has no entry \"", key, "\"");
 }
 
-Json to_json(const std::vector<std::pair<std::string, std::string>>& options) {
+Json to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
   Json::Object object;
-  for (const auto& [name, value] : options) object.emplace_back(name, value);
+  for (const auto& [name, value] : pairs) object.emplace_back(name, value);
   return object;
 }
 
-std::vector<std::pair<std::string, std::string>> options_from(const Json& json) {
-  std::vector<std::pair<std::string, std::string>> options;
-  for (const auto& [name, value] : json.get<Json::Object>()) options.emplace_back(name, value.get<std::string>());
-  return options;
+std::vector<std::pair<std::string, std::string>> string_pairs_from(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const auto& [name, value] : json.get<Json::Object>()) pairs.emplace_back(name, value.get<std::string>());
+  return pairs;
 }
 
 // JSON's integers are signed; the bits are what counts.

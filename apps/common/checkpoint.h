@@ -34,9 +34,9 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
-// Options, generators and places in the data as notes.
-Json to_json(const std::vector<std::pair<std::string, std::string>>& options);
-std::vector<std::pair<std::string, std::string>> options_from(const Json& json);
+// Options and samples, generators and places in the data as notes.
+Json to_json(const std::vector<std::pair<std::string, std::string>>& pairs);
+std::vector<std::pair<std::string, std::string>> string_pairs_from(const Json& json);
 Json to_json(const Generator::State& state);
 Generator::State generator_state_from(const Json& json);
 Json to_json(const data::TrainingOrder::State& state);

@@ -39,7 +39,7 @@ std::string line_of(double loss, double accuracy, double learn_rate) {
 }  // namespace
 
 void restore_options(Options& options, const Checkpoint& saved, std::span<const std::string_view> fixed) {
-  const auto kept = options_from(note(saved, "options"));
+  const auto kept = string_pairs_from(note(saved, "options"));
   options.restore(kept);
   for (const auto& [name, value] : options.values()) {
     const bool is_fixed = std::find(fixed.begin(), fixed.end(), name) != fixed.end();
@@ -106,7 +106,11 @@ void Trainer::introduce() const {
 
 bool Trainer::take_steps() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + 1);
-  if (steps_done_ == 0) task_.show("before training", false);
+  if (steps_done_ == 0) {
+    task_.show("before training", false);
+  } else if (steps_done_ % plan_.test_every == 0) {
+    task_.show(text("after step ", steps_done_), false);  // again: the checkpoint was saved before
+  }
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
   Progress progress(plan_.steps, steps_done_);
   std::int64_t saved = steps_done_;

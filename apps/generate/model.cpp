@@ -46,7 +46,7 @@ TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::
     TrainedModel trained;
     Options options;
     declare_train(options, trained.config);
-    options.restore(options_from(note(checkpoint, "options")));
+    options.restore(string_pairs_from(note(checkpoint, "options")));
     trained.tokenizer =
         data::restore_tokenizer(trained.config.tokenizer, note(checkpoint, "vocabulary").get<std::string>());
     const std::int64_t vocabulary = trained.tokenizer->vocabulary_size();

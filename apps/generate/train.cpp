@@ -10,6 +10,7 @@
 #include "apps/common/axis.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/head_maps.h"
+#include "apps/common/interrupt.h"
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/model.h"
@@ -65,7 +66,7 @@ class GenerateTask : public Task {
       std::ostringstream sample;
       print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
-      samples_.emplace_back(when, sample.str());
+      if (!interrupted()) samples_.emplace_back(when, sample.str());
       std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
     }
     if (scored) std::cout << "validation " << to_string(score_) << std::endl;
@@ -87,10 +88,15 @@ class GenerateTask : public Task {
   }
 
   Json::Object notes() const override {
-    return {{"vocabulary", corpus_.tokenizer->vocabulary()}, {"batches", to_json(batches_.state())}};
+    return {{"vocabulary", corpus_.tokenizer->vocabulary()},
+            {"batches", to_json(batches_.state())},
+            {"samples", to_json(samples_)}};
   }
 
-  void set_place(const Checkpoint& saved) override { batches_.set_state(generator_state_from(note(saved, "batches"))); }
+  void set_place(const Checkpoint& saved) override {
+    batches_.set_state(generator_state_from(note(saved, "batches")));
+    samples_ = string_pairs_from(note(saved, "samples"));
+  }
 
  private:
   Score score_of(const std::vector<std::int32_t>& tokens, const char* part) {

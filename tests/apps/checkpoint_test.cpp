@@ -51,7 +51,7 @@ TEST_CASE("a checkpoint comes back as it was saved", "[checkpoint]") {
   check_equal(loaded.weights, saved.weights);
   check_equal(loaded.optimizer, saved.optimizer);
   CHECK(loaded.notes == saved.notes);
-  CHECK(options_from(note(loaded, "options")) ==
+  CHECK(string_pairs_from(note(loaded, "options")) ==
         std::vector<std::pair<std::string, std::string>>{{"depth", "4"}, {"data", "é \"x\""}});
   CHECK(generator_state_from(note(loaded, "random")) == Generator::State{~std::uint64_t{0}, std::uint64_t{1} << 63});
 
@@ -107,8 +107,8 @@ TEST_CASE("checkpoints from elsewhere are refused", "[checkpoint]") {
 
 TEST_CASE("notes of the wrong kind are refused", "[checkpoint]") {
   CHECK_THROWS_WITH(note(example(), "vocabulary"), "the checkpoint has no entry \"vocabulary\"");
-  CHECK_THROWS_AS(options_from(Json::Array{}), Error);
-  CHECK_THROWS_AS(options_from(Json::Object{{"depth", 4}}), Error);
+  CHECK_THROWS_AS(string_pairs_from(Json::Array{}), Error);
+  CHECK_THROWS_AS(string_pairs_from(Json::Object{{"depth", 4}}), Error);
   CHECK_THROWS_WITH(generator_state_from(Json::Array{1}), "a random state has 1 numbers; need seed and position");
   CHECK_THROWS_AS(generator_state_from(Json::Array{"1", "2"}), Error);
 }

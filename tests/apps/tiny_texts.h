@@ -111,7 +111,7 @@ inline void replace_note(reel::apps::Checkpoint& checkpoint, const std::string& 
 
 /// Sets one of the options that the checkpoint keeps.
 inline void replace_option(reel::apps::Checkpoint& checkpoint, const std::string& key, const std::string& value) {
-  auto options = reel::apps::options_from(note(checkpoint, "options"));
+  auto options = reel::apps::string_pairs_from(note(checkpoint, "options"));
   for (auto& [name, kept] : options) {
     if (name == key) kept = value;
   }
@@ -120,7 +120,7 @@ inline void replace_option(reel::apps::Checkpoint& checkpoint, const std::string
 
 /// What the checkpoint keeps of that option.
 inline std::string option_of(const reel::apps::Checkpoint& checkpoint, const std::string& key) {
-  for (const auto& [name, value] : reel::apps::options_from(note(checkpoint, "options"))) {
+  for (const auto& [name, value] : reel::apps::string_pairs_from(note(checkpoint, "options"))) {
     if (name == key) return value;
   }
   return "";

@@ -210,6 +210,23 @@ TEST_CASE("a run made longer between two scores shows what one run would", "[tra
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
 }
 
+TEST_CASE("a resumed run's report has the samples of the whole run", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--test-every 10 -N 40 --out whole");
+  const std::string half = GENERATE("-N 20", "-N 25");  // where the whole run writes a sample, and where it does not
+  here.must_train("generate", "--test-every 10 --out parts " + half);
+  here.must_train("generate", "--test-every 10 -N 40 --out parts --resume");
+  auto samples = [&](const std::string& run) {
+    const std::string report = here.report(run);
+    const std::size_t begin = report.find("<h2>Samples</h2>");
+    REQUIRE(begin != report.npos);
+    return report.substr(begin, report.find("<h2>", begin + 1) - begin);
+  };
+  CHECK(count_of("class='sample'", samples("whole")) == 5);
+  CHECK(samples("parts") == samples("whole"));
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+}
+
 TEST_CASE("lazy Adam takes other steps, from the second on", "[trainer]") {
   TinyTexts here;
   here.must_train("translate", "-e 1 --out exact");
@@ -258,6 +275,18 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   }
   CHECK(here.checkpoint("two parts") == here.checkpoint("whole"));
   CHECK(here.metrics("two parts") == here.metrics("whole"));
+}
+
+TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
+  TinyTexts here;
+  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
+                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
+                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  CHECK(stopped.status == 130);
+  CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\nStopped after step 1 of 20 and saved. "));
+  CHECK(count_of("class='sample'", here.report("run")) == 0);
+  CHECK_THAT(here.must_train("generate", "--out run --resume").out, ContainsSubstring(", resumed after step 1\n"));
+  CHECK(count_of("class='sample'", here.report("run")) == 1);
 }
 
 TEST_CASE("a run that is killed while it is scored has saved its steps", "[trainer]") {
