@@ -82,7 +82,7 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
 namespace {
 
 /// Throws unless the gradient has values (R, width) of this dtype for its R rows. `whole` is what it is for.
-void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const std::string& whole) {
+void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const char* whole) {
   const Tensor& values = gradient.values;
   if (values.shape() != Shape{gradient.rows.numel(), width} || values.dtype() != dtype || !values.is_contiguous()) {
     fail("add_in_place: ", gradient.rows.numel(), " rows ", values.shape(), " of ", values.dtype(), " for ", whole,
@@ -110,7 +110,7 @@ void add_in_place(Tensor& dtable, const RowGradient& gradient) {
   if (dtable.rank() != 2 || !dtable.is_contiguous()) {
     fail("add_in_place: the table ", dtable.shape(), " is not contiguous or has not two axes; add into a copy of it");
   }
-  check_rows(gradient, dtable.size(1), dtable.dtype(), text("a table ", dtable.shape()));
+  check_rows(gradient, dtable.size(1), dtable.dtype(), "a table");
   if (const auto rows = gradient.rows.values(); !rows.empty() && (rows.front() < 0 || rows.back() >= dtable.size(0))) {
     fail("add_in_place: the rows ", rows.front(), " to ", rows.back(), " of a table ", dtable.shape());
   }

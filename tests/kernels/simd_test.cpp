@@ -170,7 +170,7 @@ TEMPLATE_TEST_CASE("functions agree with the C library", "[simd]", float, double
   check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 1e-8l, 2 * overflow, 3);
   check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 0.99l * overflow, 1.01l * overflow, 3);
   check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, Limits::min(), Limits::max(), 2);
-  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, 0.9l, 1.1l, 2);
+  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, 0.5l, 2.0l, 2);
   check_function<T>([](const Vec<T>& x) { return sin(x); }, std::sin, 1e-8l, 1e9l, 4);
   check_function<T>([](const Vec<T>& x) { return cos(x); }, std::cos, 1e-8l, 1e9l, 4);
   check_function<T>([](const Vec<T>& x) { return tanh(x); }, std::tanh, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 3);
