@@ -55,7 +55,7 @@ void eval(Options& options, EvalConfig& c) {
   const EncodedTexts texts = encode(part, *trained.tokenizer, trained.config);
   auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
   std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
-            << to_string(evaluate(*trained.model, logits, texts, c.batch_size)) << std::endl;
+            << line_of_texts(evaluate(*trained.model, logits, texts, c.batch_size)) << std::endl;
 }
 
 struct PredictConfig {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 
-#include "apps/common/accuracy.h"
 #include "apps/common/eval_mode.h"
 #include "autograd/error.h"
 #include "data/batch_order.h"
@@ -84,29 +83,17 @@ std::string probability_text(double probability) {
   return digits;
 }
 
-std::string to_string(const ClassifyScore& score) {
-  char line[128];
-  std::snprintf(line, sizeof line, "accuracy %.4f  loss %.4f nats  texts %lld", score.accuracy, score.loss,
-                static_cast<long long>(score.texts));
-  return line;
-}
-
-ClassifyScore evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits,
-                       const EncodedTexts& texts, std::int64_t batch_size) {
+Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+               std::int64_t batch_size) {
   const EvalMode mode(model);
-  ClassifyScore score;
-  Hits hits;
+  ScoreSum sum;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");
   for (const data::Rows& rows : batches_of_equal_length(texts.tokens, batch_size)) {
     const Ids labels = data::pick(texts.labels, rows);
     const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
-    score.loss += cross_entropy(predicted, labels).item() * static_cast<double>(rows.size());
-    hits += count_hits(predicted, labels);
+    sum.add(cross_entropy(predicted, labels).item(), count_hits(predicted, labels));
   }
-  score.texts = hits.all;
-  score.loss /= static_cast<double>(hits.all);
-  score.accuracy = hits.share();
-  return score;
+  return sum.score();
 }
 
 }  // namespace reel::apps

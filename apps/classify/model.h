@@ -10,6 +10,7 @@
 
 #include "apps/classify/corpus.h"
 #include "apps/common/checkpoint.h"
+#include "apps/common/score.h"
 #include "nn/classifier.h"
 
 namespace reel::apps {
@@ -37,18 +38,9 @@ Guess best_guess(const nn::Classifier& model, const data::Tokens& text);
 /// "0.9973"
 std::string probability_text(double probability);
 
-struct ClassifyScore {
-  double loss = 0;      // mean of -log p of the right class, in nats
-  double accuracy = 0;  // share of the texts whose most probable class is the right one
-  std::int64_t texts = 0;
-};
-
-/// "accuracy 0.8745  loss 0.3021 nats  texts 25000"
-std::string to_string(const ClassifyScore& score);
-
 /// `logits` says what `model` makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
 /// that no text's score depends on the others, whether the model knows padding or not. Throws if there are no texts.
-ClassifyScore evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits,
-                       const EncodedTexts& texts, std::int64_t batch_size);
+Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+               std::int64_t batch_size);
 
 }  // namespace reel::apps

@@ -20,7 +20,7 @@ namespace reel::apps {
 namespace {
 
 /// What word counts alone can tell: the score of a linear model of them, trained for a few epochs.
-ClassifyScore score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
+Score score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
   constexpr std::int64_t epochs = 5, batch_size = 32;
   nn::BagOfWords model(corpus.tokenizer.vocabulary_size(), static_cast<std::int64_t>(corpus.classes.size()),
                        data::pad_id);
@@ -75,14 +75,14 @@ class ClassifyTask : public Task {
     return {nll_loss(log_probs, labels), words, count_hits(log_probs, labels)};
   }
 
-  std::optional<Validation> score() override {
+  std::optional<Score> score() override {
     if (config_.final_run) return std::nullopt;  // the test part is looked at once, in the end
     score_ = score_now();
-    return Validation{score_.loss, score_.accuracy};
+    return score_;
   }
 
   void show(const std::string& when, bool scored) override {
-    if (scored && !config_.final_run) std::cout << when << "  validation " << to_string(score_) << std::endl;
+    if (scored && !config_.final_run) std::cout << when << "  validation " << line_of_texts(score_) << std::endl;
   }
 
   Report::Pairs finish() override {
@@ -92,10 +92,10 @@ class ClassifyTask : public Task {
                 << excerpt(prediction.text, 100) << '\n';
     }
     const std::string part = config_.final_run ? "test" : "validation";
-    const ClassifyScore words = score_of_baseline(corpus_, config_.training.seed);
-    std::cout << part << " bag of words  " << to_string(words) << std::endl;
+    const Score words = score_of_baseline(corpus_, config_.training.seed);
+    std::cout << part << " bag of words  " << line_of_texts(words) << std::endl;
     if (config_.final_run) score_ = score_now();
-    std::cout << part << ' ' << config_.model << "  " << to_string(score_) << std::endl;
+    std::cout << part << ' ' << config_.model << "  " << line_of_texts(score_) << std::endl;
     Report::Pairs results;
     if (config_.final_run) {
       results = {{"test loss", short_number(score_.loss, 4)}, {"test accuracy", short_number(score_.accuracy, 4)}};
@@ -125,7 +125,7 @@ class ClassifyTask : public Task {
   void set_place(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
 
  private:
-  ClassifyScore score_now() {
+  Score score_now() {
     return evaluate(
         *model_, [&](const Ids& tokens) { return model_->logits(tokens); }, corpus_.scored, 64);
   }
@@ -168,7 +168,7 @@ class ClassifyTask : public Task {
   LabelledCorpus corpus_;
   std::unique_ptr<nn::Classifier> model_;
   data::TrainingOrder order_;
-  ClassifyScore score_;
+  Score score_;
   bool finished_ = false;
 };
 

@@ -12,22 +12,16 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/accuracy.h"
 #include "apps/common/checkpoint.h"
 #include "apps/common/metrics.h"
 #include "apps/common/report.h"
+#include "apps/common/score.h"
 #include "apps/common/tensorboard.h"
 #include "apps/common/training_options.h"
 #include "autograd/json.h"
 #include "nn/module.h"
 
 namespace reel::apps {
-
-/// What a score of the validation part comes to.
-struct Validation {
-  double loss;  // in nats
-  double accuracy;
-};
 
 class Task {
  public:
@@ -47,7 +41,7 @@ class Task {
   /// The loss of the next batch, computed while a tape records.
   virtual BatchLoss next_loss() = 0;
   /// Scores the validation part, if there is one.
-  virtual std::optional<Validation> score() = 0;
+  virtual std::optional<Score> score() = 0;
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
   /// there is no score.
   virtual void show(const std::string& when, bool scored) = 0;
@@ -130,7 +124,7 @@ class Trainer {
   std::int64_t steps_done_ = 0;
   double gradient_norm_ = 0;
   Since since_;
-  std::optional<Validation> score_;     // the latest; none after a step that is not scored
+  std::optional<Score> score_;          // the latest; none after a step that is not scored
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;
 };

@@ -6,8 +6,8 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/training_options.h"
 #include "apps/generate/corpus.h"
+#include "apps/generate/evaluate.h"
 #include "apps/generate/model.h"
-#include "apps/generate/score.h"
 #include "apps/generate/train.h"
 #include "apps/generate/write.h"
 #include "autograd/error.h"
@@ -42,7 +42,7 @@ void eval(Options&, EvalConfig& c) {
   const std::string part = c.final_run ? "test" : "validation";
   const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,
                                text("the ", part, " part of ", corpus.name));
-  std::cout << part << ' ' << to_string(score) << std::endl;
+  std::cout << part << ' ' << line_of_tokens(score) << std::endl;
 }
 
 struct SampleConfig {

@@ -13,8 +13,8 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
+#include "apps/generate/evaluate.h"
 #include "apps/generate/model.h"
-#include "apps/generate/score.h"
 #include "apps/generate/write.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
@@ -55,9 +55,9 @@ class GenerateTask : public Task {
     return {nll_loss(log_probs, batch.targets), batch.targets.numel(), count_hits(log_probs, batch.targets)};
   }
 
-  std::optional<Validation> score() override {
+  std::optional<Score> score() override {
     score_ = score_of(corpus_.validation, "validation");
-    return Validation{score_.loss, score_.accuracy};
+    return score_;
   }
 
   void show(const std::string& when, bool scored) override {
@@ -69,13 +69,13 @@ class GenerateTask : public Task {
       if (!interrupted()) samples_.emplace_back(when, sample.str());
       std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
     }
-    if (scored) std::cout << "validation " << to_string(score_) << std::endl;
+    if (scored) std::cout << "validation " << line_of_tokens(score_) << std::endl;
   }
 
   Report::Pairs finish() override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
-    std::cout << "test " << to_string(tested) << std::endl;
+    std::cout << "test " << line_of_tokens(tested) << std::endl;
     return {{"test loss", short_number(tested.loss, 4)}, {"test accuracy", short_number(tested.accuracy, 4)}};
   }
 

@@ -1,11 +1,9 @@
 #include "apps/translate/model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
 
-#include "apps/common/accuracy.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/words.h"
 #include "autograd/error.h"
@@ -110,33 +108,19 @@ PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> ro
   return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, Ids(std::move(outputs))};
 }
 
-double TranslateScore::perplexity() const { return std::exp(loss); }
-
-std::string to_string(const TranslateScore& score) {
-  char line[128];
-  std::snprintf(line, sizeof line, "loss %.4f nats  perplexity %.3f  accuracy %.4f  tokens %lld", score.loss,
-                score.perplexity(), score.accuracy, static_cast<long long>(score.tokens));
-  return line;
-}
-
 std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length) {
   return pairs.cut > 0 ? text("  ", pairs.cut, " cut at --max ", length) : "";
 }
 
-TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
+Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
   const EvalMode mode(model);
-  TranslateScore score;
-  Hits hits;
+  ScoreSum sum;
   for (const data::Rows& rows : batches_by_length(pairs.sources, batch_size)) {
     const PairBatch batch = make_batch(pairs, rows);
     const Tensor logits = model.packed(batch.sources, batch.inputs);  // (N, V)
-    score.loss += cross_entropy(logits, batch.outputs).item() * static_cast<double>(batch.outputs.numel());
-    hits += count_hits(logits, batch.outputs);
+    sum.add(cross_entropy(logits, batch.outputs).item(), count_hits(logits, batch.outputs));
   }
-  score.loss /= static_cast<double>(hits.all);
-  score.accuracy = hits.share();
-  score.tokens = hits.all;
-  return score;
+  return sum.score();
 }
 
 std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/common/checkpoint.h"
+#include "apps/common/score.h"
 #include "apps/translate/config.h"
 #include "apps/translate/search.h"
 #include "data/bleu.h"
@@ -54,22 +55,11 @@ struct PairBatch {
 };
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
 
-struct TranslateScore {
-  double loss = 0;      // mean of -log p over real words and ends, in nats
-  double accuracy = 0;  // share of those that the model held most probable
-  std::int64_t tokens = 0;
-
-  double perplexity() const;
-};
-
-/// "loss 1.6512 nats  perplexity 5.213  accuracy 0.6712  tokens 14067"
-std::string to_string(const TranslateScore& score);
-
 /// "  3 cut at --max 5"; nothing if none are.
 std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length);
 
 /// With the right words so far given to the decoder. Throws if there are no pairs.
-TranslateScore evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
+Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
 
 /// How translations are searched for.
 struct SearchConfig {

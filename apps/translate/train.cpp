@@ -58,14 +58,14 @@ class TranslateTask : public Task {
             count_hits(logits, batch.outputs)};
   }
 
-  std::optional<Validation> score() override {
+  std::optional<Score> score() override {
     score_ = evaluate(*model_, validation_, config_.training.batch_size);
-    return Validation{score_.loss, score_.accuracy};
+    return score_;
   }
 
   void show(const std::string& when, bool scored) override {
     if (!scored) return;
-    std::cout << when << "  validation " << to_string(score_) << '\n';
+    std::cout << when << "  validation " << line_of_tokens(score_) << '\n';
     for (const auto& [source, reference, translation] : examples(2)) {
       std::cout << "  source     " << source << "\n  reference  " << reference << "\n  model      " << translation
                 << '\n';
@@ -152,8 +152,8 @@ class TranslateTask : public Task {
   /// The last lines on one part, perplexity and BLEU.
   Report::Pairs finish_part(const std::string& name, const data::ParallelText& text) {
     const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
-    const TranslateScore score = evaluate(*model_, pairs, config_.training.batch_size);
-    std::cout << name << ' ' << to_string(score) << note_of_cuts(pairs, config_.length) << std::endl;
+    const Score score = evaluate(*model_, pairs, config_.training.batch_size);
+    std::cout << name << ' ' << line_of_tokens(score) << note_of_cuts(pairs, config_.length) << std::endl;
     const TranslationScore nearness =
         compare(translate_all(*model_, pairs.sources, target_, config_.length), text, target_);
     std::cout << name << ' ' << to_string(nearness, target_.rules()) << std::endl;
@@ -167,7 +167,7 @@ class TranslateTask : public Task {
   EncodedPairs train_, validation_;
   std::unique_ptr<nn::Translator> model_;
   data::TrainingOrder order_;
-  TranslateScore score_;
+  Score score_;
 };
 
 /// What shapes the model, its vocabularies, its data and an epoch's steps.

@@ -1,90 +1,74 @@
-#include "apps/generate/score.h"
+#include "apps/common/score.h"
 
 #include <cmath>
-#include <vector>
 
+#include "autograd/creation.h"
 #include "autograd/error.h"
-#include "nn/conv_model.h"
+#include "autograd/ops.h"
+#include "autograd/random.h"
 #include "tests/catch.h"
 
 using namespace reel;
 using namespace reel::apps;
 
-namespace {
+TEST_CASE("hits are counted where the largest score is the target's", "[score]") {
+  const Tensor scores = tensor({2, 2, 3}, {.1, .7, .2, 5, -1, 0, -3, -2, -1, 0, 0, 1});
+  const Hits hits = count_hits(scores, Ids({2, 2}, {1, 0, 2, 1}));
+  CHECK(hits.right == 3);
+  CHECK(hits.all == 4);
+  CHECK(hits.share() == 0.75);
+}
 
-constexpr std::int64_t V = 5, C = 6;
+TEST_CASE("hits of several batches add up", "[score]") {
+  Hits hits{1, 4};
+  hits += {3, 4};
+  CHECK(hits.right == 4);
+  CHECK(hits.share() == 0.5);
+}
 
-std::vector<std::int32_t> random_tokens(std::size_t count) {
+TEST_CASE("hits are those of argmax, which takes the first of equals", "[score]") {
   Generator generator(1);
-  std::vector<std::int32_t> tokens;
-  while (tokens.size() < count) tokens.push_back(static_cast<std::int32_t>(generator.below(V)));
-  return tokens;
-}
-
-nn::ConvModel random_model() {
-  manual_seed(2);
-  return nn::ConvModel({.vocabulary = V, .context = C, .embedding = 8, .depth = 1, .dropout = 0.5});
-}
-
-/// The same by the definition: each token on its own, after those before it in its window of C.
-Score plain_score(nn::LanguageModel& model, const std::vector<std::int32_t>& tokens) {
-  model.eval();
-  Score score;
-  double right = 0;
-  for (std::size_t i = 1; i < tokens.size(); ++i) {
-    const std::size_t begin = (i - 1) / C * C;
-    const Ids window({1, static_cast<std::int64_t>(i - begin)}, {tokens.data() + begin, tokens.data() + i});
-    const std::vector<double> all = model(window).to_vector();
-    const std::vector<double> next(all.end() - V, all.end());
-    const double log_prob = next[static_cast<std::size_t>(tokens[i])];
-    score.loss -= log_prob;
-    right += log_prob == *std::max_element(next.begin(), next.end()) ? 1 : 0;
-    ++score.tokens;
-  }
-  score.loss /= static_cast<double>(score.tokens);
-  score.accuracy = right / static_cast<double>(score.tokens);
-  return score;
-}
-
-}  // namespace
-
-TEST_CASE("a score is the mean over tokens, however they are batched", "[score]") {
-  nn::ConvModel model = random_model();
-  for (std::size_t size : {2u, 3u, 6u, 7u, 8u, 13u, 14u, 100u}) {
-    const auto tokens = random_tokens(size);
-    const Score expected = plain_score(model, tokens);
-    for (std::int64_t batch_size : {1, 2, 3, 5, 1000}) {
-      CAPTURE(size, batch_size);
-      const Score score = evaluate(model, tokens, batch_size, "text");
-      CHECK(score.tokens == static_cast<std::int64_t>(size) - 1);
-      CHECK(score.loss == Approx(expected.loss).epsilon(1e-5));
-      CHECK(score.accuracy == Approx(expected.accuracy).epsilon(1e-12));
-    }
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    std::vector<double> values;
+    for (int i = 0; i < 200 * 37; ++i) values.push_back(static_cast<double>(generator.below(9)));
+    std::vector<std::int32_t> targets;
+    for (int i = 0; i < 200; ++i) targets.push_back(static_cast<std::int32_t>(generator.below(37)));
+    const Tensor scores = tensor({200, 37}, values, dtype);
+    const Ids largest = argmax(scores, -1);
+    CHECK(count_hits(scores, largest).right == 200);
+    std::int64_t right = 0;
+    for (std::size_t i = 0; i < 200; ++i) right += largest.values()[i] == targets[i] ? 1 : 0;
+    CHECK(count_hits(scores, Ids({200}, targets)).right == right);
+    CHECK(count_hits(scores.transpose(0, 1), argmax(scores, 0)).right == 37);
   }
 }
 
-TEST_CASE("scoring does not drop out, and leaves the model as it was", "[score]") {
-  nn::ConvModel model = random_model();
-  const auto tokens = random_tokens(50);
-  model.train();
-  const double loss = evaluate(model, tokens, 4, "text").loss;
-  CHECK(model.training());
-  CHECK(evaluate(model, tokens, 4, "text").loss == loss);
-  model.eval();
-  CHECK(evaluate(model, tokens, 4, "text").loss == loss);
-  CHECK_FALSE(model.training());
+TEST_CASE("what is not a number is never right", "[score]") {
+  const Tensor scores = tensor({2, 2}, {NAN, NAN, 1, NAN});
+  for (std::int32_t target : {0, 1}) CHECK(count_hits(scores, Ids({2}, {target, target})).right == 0);
 }
 
-TEST_CASE("a text without a token to predict cannot be scored", "[score]") {
-  nn::ConvModel model = random_model();
-  CHECK_THROWS_WITH(evaluate(model, random_tokens(1), 4, "the test part"),
-                    "the test part has 1 tokens; need at least 2 to predict one");
-  CHECK_THROWS_AS(evaluate(model, {}, 4, "text"), Error);
+TEST_CASE("a target for each place, and a score for each target", "[score]") {
+  CHECK_THROWS_WITH(count_hits(zeros({2, 3}), Ids({3}, {0, 0, 0})),
+                    ContainsSubstring("scores (2, 3) need a target for every 3 of them; there are 3"));
+  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {3})), ContainsSubstring("the target 3 is none of 3 scores"));
+  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {-2})), ContainsSubstring("the target -2"));
+}
+
+TEST_CASE("a score is the mean over what all batches predict", "[score]") {
+  ScoreSum sum;
+  sum.add(2.5, {1, 4});
+  sum.add(0.25, {12, 12});
+  const Score score = sum.score();
+  CHECK(score.predictions == 16);
+  CHECK(score.loss == Approx((4 * 2.5 + 12 * 0.25) / 16));
+  CHECK(score.accuracy == Approx(13.0 / 16));
 }
 
 TEST_CASE("a score is one line", "[score]") {
-  const Score score{.loss = 1.7741, .accuracy = 0.47114, .tokens = 111539};
+  const Score score{.loss = 1.7741, .accuracy = 0.47114, .predictions = 111539};
   CHECK(score.bits() == Approx(1.7741 / std::log(2.0)));
   CHECK(score.perplexity() == Approx(std::exp(1.7741)));
-  CHECK(to_string(score) == "loss 1.7741 nats  bits 2.5595  perplexity 5.895  accuracy 0.4711  tokens 111539");
+  CHECK(line_of_tokens(score) == "loss 1.7741 nats  bits 2.5595  perplexity 5.895  accuracy 0.4711  tokens 111539");
+  CHECK(line_of_texts(score) == "accuracy 0.4711  loss 1.7741 nats  texts 111539");
 }

@@ -11,7 +11,7 @@ using namespace reel::apps;
 namespace {
 
 const std::string loss_line =
-    R"( loss (\d+\.\d{4}) nats  perplexity (\d+\.\d{3})  accuracy ([01]\.\d{4})  tokens (\d+)\n)";
+    R"( loss (\d+\.\d{4}) nats  bits \d+\.\d{4}  perplexity (\d+\.\d{3})  accuracy ([01]\.\d{4})  tokens (\d+)\n)";
 const std::string bleu_line =
     R"( BLEU (\d+\.\d\d) \(of words as split here, lower case; (.+)\)  exact ([01]\.\d{4})  sentences (\d+)\n)";
 

@@ -1,4 +1,8 @@
-#include "apps/common/accuracy.h"
+#include "apps/common/score.h"
+
+#include <cmath>
+#include <cstdio>
+#include <numbers>
 
 #include "autograd/error.h"
 
@@ -41,6 +45,32 @@ Hits count_hits(const Tensor& some_scores, const Ids& targets) {
     }
   });
   return hits;
+}
+
+double Score::bits() const { return loss * std::numbers::log2e; }
+double Score::perplexity() const { return std::exp(loss); }
+
+std::string line_of_tokens(const Score& score) {
+  char line[160];
+  std::snprintf(line, sizeof line, "loss %.4f nats  bits %.4f  perplexity %.3f  accuracy %.4f  tokens %lld", score.loss,
+                score.bits(), score.perplexity(), score.accuracy, static_cast<long long>(score.predictions));
+  return line;
+}
+
+std::string line_of_texts(const Score& score) {
+  char line[128];
+  std::snprintf(line, sizeof line, "accuracy %.4f  loss %.4f nats  texts %lld", score.accuracy, score.loss,
+                static_cast<long long>(score.predictions));
+  return line;
+}
+
+void ScoreSum::add(double loss, const Hits& hits) {
+  loss_ += loss * static_cast<double>(hits.all);
+  hits_ += hits;
+}
+
+Score ScoreSum::score() const {
+  return {.loss = loss_ / static_cast<double>(hits_.all), .accuracy = hits_.share(), .predictions = hits_.all};
 }
 
 }  // namespace reel::apps

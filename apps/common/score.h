@@ -1,0 +1,53 @@
+#pragma once
+// How often a model is right, and how sure of it.
+
+#include <cstdint>
+#include <string>
+
+#include "autograd/ids.h"
+#include "autograd/tensor.h"
+
+namespace reel::apps {
+
+struct Hits {
+  std::int64_t right = 0;
+  std::int64_t all = 0;
+
+  /// Of what was asked, at least once, the part that was right.
+  double share() const { return static_cast<double>(right) / static_cast<double>(all); }
+  Hits& operator+=(const Hits& more);
+};
+
+/// How often the largest of scores (..., V) is the one that targets (...) name. Throws unless there is a target for
+/// each V scores, and each is one of them.
+Hits count_hits(const Tensor& scores, const Ids& targets);
+
+/// What predictions, of tokens or of whole texts, come to.
+struct Score {
+  double loss = 0;      // mean of -log p of what was right, in nats
+  double accuracy = 0;  // share of the predictions that held the right one most probable
+  std::int64_t predictions = 0;
+
+  double bits() const;
+  double perplexity() const;
+};
+
+/// "loss 1.7741 nats  bits 2.5595  perplexity 5.895  accuracy 0.4711  tokens 111539"
+std::string line_of_tokens(const Score& score);
+/// "accuracy 0.8745  loss 0.3021 nats  texts 25000"
+std::string line_of_texts(const Score& score);
+
+/// A score of many batches: means over all that they predict, however they are cut.
+class ScoreSum {
+ public:
+  /// `loss` is the batch's mean.
+  void add(double loss, const Hits& hits);
+  /// Of one prediction or more.
+  Score score() const;
+
+ private:
+  double loss_ = 0;
+  Hits hits_;
+};
+
+}  // namespace reel::apps
