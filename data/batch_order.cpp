@@ -35,11 +35,16 @@ std::vector<Rows> cut(const Rows& rows, int64_t size) {
   return batches;
 }
 
-}  // namespace
+int64_t length_at(std::span<const int64_t> lengths, int64_t row) { return lengths[static_cast<std::size_t>(row)]; }
 
-std::vector<Rows> sequential_batches(int64_t count, int64_t batch_size) {
-  return cut(all_rows(count), checked_batch_size("batches", batch_size));
+/// Of equal length, they stay in their order.
+Rows sorted(Rows rows, std::span<const int64_t> lengths) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](int64_t a, int64_t b) { return length_at(lengths, a) < length_at(lengths, b); });
+  return rows;
 }
+
+}  // namespace
 
 std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator) {
   return cut(shuffled_rows(count, generator), checked_batch_size("batches", batch_size));
@@ -50,13 +55,25 @@ std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t bat
   // no more than there are: the product could overflow
   int64_t bucket_size = std::min(checked_batch_size("batches", batch_size), std::ssize(lengths)) * batches_in_a_bucket;
   for (Rows& bucket : cut(shuffled_rows(std::ssize(lengths), generator), bucket_size)) {
-    // examples of equal length stay in random order
-    std::stable_sort(bucket.begin(), bucket.end(), [&](int64_t a, int64_t b) {
-      return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
-    });
-    for (Rows& batch : cut(bucket, batch_size)) batches.push_back(std::move(batch));
+    for (Rows& batch : cut(sorted(std::move(bucket), lengths), batch_size)) batches.push_back(std::move(batch));
   }
   generator.shuffle(std::span(batches));
+  return batches;
+}
+
+std::vector<Rows> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size) {
+  return cut(sorted(all_rows(std::ssize(lengths)), lengths), checked_batch_size("batches", batch_size));
+}
+
+std::vector<Rows> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size) {
+  checked_batch_size("batches", batch_size);
+  std::vector<Rows> batches;
+  for (int64_t row : sorted(all_rows(std::ssize(lengths)), lengths)) {
+    const bool joins = !batches.empty() && std::ssize(batches.back()) < batch_size &&
+                       length_at(lengths, batches.back().front()) == length_at(lengths, row);
+    if (!joins) batches.emplace_back();
+    batches.back().push_back(row);
+  }
   return batches;
 }
 

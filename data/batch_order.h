@@ -18,12 +18,17 @@ namespace reel::data {
 
 using Rows = std::vector<int64_t>;  // places of examples
 
-/// 0 .. count - 1, cut into batches: to evaluate. These functions throw unless count and batch_size are above 0.
-std::vector<Rows> sequential_batches(int64_t count, int64_t batch_size);
-/// The same in random order, every order equally likely.
+// These functions throw unless there are examples and batch_size > 0. An example's place in `lengths` is its place in
+// the data; for pairs, use the sum of both lengths.
+
+/// All places in random order, every order equally likely, cut into batches: to train.
 std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator);
-/// Bucketed. An example's place in `lengths` is its place in the data; for pairs, use the sum of both lengths.
+/// Bucketed: to train, with less padding.
 std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator);
+/// From the shortest example to the longest: to evaluate, with the least padding.
+std::vector<Rows> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size);
+/// The same, but only examples of equal length share a batch: to evaluate without any padding.
+std::vector<Rows> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size);
 
 /// Epoch after epoch, without end. All that a run must remember to go on is state().
 class TrainingOrder {

@@ -3,32 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 
 #include "apps/common/eval_mode.h"
 #include "autograd/error.h"
 #include "data/batch_order.h"
 
 namespace reel::apps {
-namespace {
-
-/// Places of the texts in batches of one length each.
-std::vector<data::Rows> batches_of_equal_length(const std::vector<data::Tokens>& texts, std::int64_t batch_size) {
-  std::map<std::int64_t, data::Rows> by_length;
-  for (std::int64_t i = 0; i < std::ssize(texts); ++i) {
-    by_length[std::ssize(texts[static_cast<std::size_t>(i)])].push_back(i);
-  }
-  std::vector<data::Rows> batches;
-  for (const auto& [length, places] : by_length) {
-    for (data::Rows& batch : data::sequential_batches(std::ssize(places), batch_size)) {
-      for (std::int64_t& row : batch) row = places[static_cast<std::size_t>(row)];
-      batches.push_back(std::move(batch));
-    }
-  }
-  return batches;
-}
-
-}  // namespace
 
 std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::int64_t vocabulary,
                                                 std::int64_t classes) {
@@ -88,7 +68,7 @@ Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>
   const EvalMode mode(model);
   ScoreSum sum;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");
-  for (const data::Rows& rows : batches_of_equal_length(texts.tokens, batch_size)) {
+  for (const data::Rows& rows : data::unpadded_batches(data::lengths_of(texts.tokens), batch_size)) {
     const Ids labels = data::pick(texts.labels, rows);
     const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
     sum.add(cross_entropy(predicted, labels).item(), count_hits(predicted, labels));

@@ -1,8 +1,6 @@
 #include "apps/translate/model.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <numeric>
 
 #include "apps/common/eval_mode.h"
 #include "apps/common/words.h"
@@ -13,24 +11,6 @@
 #include "nn/transformer.h"
 
 namespace reel::apps {
-namespace {
-
-/// Places of the sentences in batches of about equal length.
-std::vector<data::Rows> batches_by_length(std::span<const data::Tokens> sentences, std::int64_t batch_size) {
-  data::Rows order(sentences.size());
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return sentences[static_cast<std::size_t>(a)].size() < sentences[static_cast<std::size_t>(b)].size();
-  });
-  std::vector<data::Rows> batches;
-  for (const data::Rows& places : data::sequential_batches(static_cast<std::int64_t>(order.size()), batch_size)) {
-    batches.emplace_back();
-    for (std::int64_t place : places) batches.back().push_back(order[static_cast<std::size_t>(place)]);
-  }
-  return batches;
-}
-
-}  // namespace
 
 std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, std::int64_t source_vocabulary,
                                                 std::int64_t target_vocabulary) {
@@ -115,7 +95,7 @@ std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length) {
 Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
   const EvalMode mode(model);
   ScoreSum sum;
-  for (const data::Rows& rows : batches_by_length(pairs.sources, batch_size)) {
+  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(pairs.sources), batch_size)) {
     const PairBatch batch = make_batch(pairs, rows);
     const Tensor logits = model.packed(batch.sources, batch.inputs);  // (N, V)
     sum.add(cross_entropy(logits, batch.outputs).item(), count_hits(logits, batch.outputs));
@@ -128,7 +108,7 @@ std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<con
   const EvalMode mode(model);
   const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
   std::vector<data::Tokens> translations(sources.size());
-  for (const data::Rows& rows : batches_by_length(sources, search.beam == 1 ? 64 : 1)) {
+  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
     const Ids batch = data::pad(sources, rows).ids;
     auto found = search.beam == 1
                      ? greedy_search(model, batch, limits)

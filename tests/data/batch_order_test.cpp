@@ -52,7 +52,7 @@ TEST_CASE("every order takes every example once, in whole batches but for one") 
     for (int64_t size : {int64_t{1}, int64_t{3}, int64_t{8}, std::numeric_limits<int64_t>::max()}) {
       INFO(count << " examples, batches of " << size);
       Generator generator(1);
-      for (const auto& batches : {sequential_batches(count, size), random_batches(count, size, generator),
+      for (const auto& batches : {random_batches(count, size, generator), sorted_batches(random_lengths(count), size),
                                   bucketed_batches(random_lengths(count), size, generator)}) {
         Rows all = joined(batches);
         std::sort(all.begin(), all.end());
@@ -66,8 +66,15 @@ TEST_CASE("every order takes every example once, in whole batches but for one") 
   }
 }
 
-TEST_CASE("sequential batches are in order") {
-  CHECK(sequential_batches(5, 2) == std::vector<Rows>{{0, 1}, {2, 3}, {4}});
+TEST_CASE("batches to evaluate go from the shortest example to the longest") {
+  const std::vector<int64_t> lengths{3, 1, 3, 2, 3, 1};
+  CHECK(sorted_batches(lengths, 4) == std::vector<Rows>{{1, 5, 3, 0}, {2, 4}});
+  CHECK(unpadded_batches(lengths, 2) == std::vector<Rows>{{1, 5}, {3}, {0, 2}, {4}});
+  const auto many = random_lengths(1000);
+  const std::vector<Rows> unpadded = unpadded_batches(many, 8);
+  CHECK(padding(unpadded, many) == 0);
+  CHECK(joined(unpadded) == joined(sorted_batches(many, 8)));
+  for (const Rows& batch : unpadded) CHECK(batch.size() <= 8);
 }
 
 TEST_CASE("random and bucketed batches differ by epoch and depend on the generator alone") {
@@ -135,7 +142,10 @@ TEST_CASE("every epoch of an order is complete") {
 TEST_CASE("orders refuse what they cannot make") {
   Generator generator;
   std::vector<int64_t> lengths{3, 4}, none;
-  CHECK_THROWS_WITH(sequential_batches(0, 4), ContainsSubstring("there are 0 examples"));
+  for (auto* batches_of : {&sorted_batches, &unpadded_batches}) {
+    CHECK_THROWS_WITH(batches_of(none, 4), ContainsSubstring("there are 0 examples"));
+    CHECK_THROWS_WITH(batches_of(lengths, 0), ContainsSubstring("the batch size is 0; need"));
+  }
   CHECK_THROWS_WITH(random_batches(2, 0, generator), ContainsSubstring("the batch size is 0; need"));
   CHECK_THROWS_WITH(bucketed_batches(lengths, -2, generator), ContainsSubstring("the batch size is -2; need"));
   CHECK_THROWS_WITH(bucketed_batches(none, 2, generator), ContainsSubstring("there are 0 examples"));
