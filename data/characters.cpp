@@ -65,6 +65,8 @@ constexpr auto ascii_kinds = [] {
 
 bool is_space(char32_t character) { return contains(spaces, character); }
 
+bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
+
 bool is_blank(std::string_view text) {
   // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.
   if (std::ranges::any_of(text, [](char byte) { return byte > ' ' && byte < 0x7F; })) return false;

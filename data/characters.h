@@ -7,6 +7,8 @@ namespace reel::data {
 
 /// Unicode white space and the separators U+001C .. U+001F: what Python's str.split() splits at.
 bool is_space(char32_t character);
+/// U+0000 .. U+001F and U+007F .. U+009F, which have no picture but may move a terminal's cursor.
+bool is_control(char32_t character);
 /// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
 bool is_blank(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include "data/characters.h"
 #include "data/file.h"
 #include "data/table.h"
+#include "data/utf8.h"
 
 namespace reel::data {
 namespace {
@@ -30,10 +31,21 @@ std::int32_t class_id(const std::vector<std::string>& classes, const std::string
   return static_cast<std::int32_t>(at - classes.begin());
 }
 
+/// Labels are printed before their texts, in a line.
+void check_label(const std::string& label, const fs::path& source) {
+  std::u32string shown = decode_utf8(replace_invalid_utf8(label));
+  std::ranges::replace_if(shown, is_control, U'?');
+  const std::string printable = encode_utf8(shown);
+  if (printable != label) {
+    fail(source.string(), ": the label '", printable, "' cannot be a class; need UTF-8 without control characters");
+  }
+}
+
 /// `classes` where some are given, otherwise those of `found`.
 std::vector<std::string> checked_classes(const std::vector<std::string>& classes, const std::set<std::string>& found,
                                          const fs::path& source) {
   if (!classes.empty()) return classes;
+  for (const std::string& label : found) check_label(label, source);
   if (found.size() < 2) {
     fail(source.string(), ": every example is of the class '", *found.begin(), "'; need two classes or more");
   }

@@ -39,8 +39,8 @@ struct TableColumns {
 };
 
 // The functions that read take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
-// there must be two at least. Each throws, naming file and line, for a label that is not among the classes and for a
-// text of white space alone.
+// there must be two at least, in UTF-8 without control characters. Each throws, naming file and line, for a label that
+// is not among the classes and for a text of white space alone.
 
 /// One file of a table. Throws also as read_table does, if a column is not there, and if a label is empty.
 LabelledText read_labelled_table(const std::filesystem::path& file, const TableColumns& columns = {},

@@ -7,7 +7,11 @@
 namespace reel::data {
 
 Batch random_batch(const TextDataset& dataset, int64_t batch_size, Generator& generator) {
-  std::vector<int64_t> starts(static_cast<std::size_t>(checked_batch_size("random_batch", batch_size)));
+  constexpr int64_t most = int64_t{1} << 40;  // windows: far more than memory has room for
+  if (checked_batch_size("random_batch", batch_size) > most / dataset.context()) {
+    fail("random_batch: ", batch_size, " windows of ", dataset.context(), " tokens are too many for any memory");
+  }
+  std::vector<int64_t> starts(static_cast<std::size_t>(batch_size));
   for (int64_t& start : starts) start = generator.below(dataset.size());
   return dataset.windows(starts);
 }

@@ -5,18 +5,18 @@
 #include <iomanip>
 
 #include "autograd/error.h"
+#include "data/characters.h"
 #include "data/utf8.h"
 
 namespace reel::data {
 namespace {
 
-/// 'é' (U+00E9); a control character without its picture, which could move a terminal's cursor.
+/// 'é' (U+00E9); a control character has no picture.
 std::string described(char32_t character) {
   std::ostringstream code;
   code << "U+" << std::hex << std::uppercase << std::setfill('0') << std::setw(4)
        << static_cast<std::uint32_t>(character);
-  bool control = character < 0x20 || (character >= 0x7F && character < 0xA0);
-  return control ? code.str() : text("'", encode_utf8(character), "' (", code.str(), ")");
+  return is_control(character) ? code.str() : text("'", encode_utf8(character), "' (", code.str(), ")");
 }
 
 [[noreturn]] void fail_unknown_name(std::string_view name) {

@@ -5,6 +5,14 @@
 #include "autograd/error.h"
 
 namespace reel::nn {
+namespace {
+
+int64_t checked_heads(int64_t heads) {
+  if (heads < 1) fail("WideAttention: ", heads, " heads; need at least 1");
+  return heads;
+}
+
+}  // namespace
 
 Tensor basic_self_attention(const Tensor& x) {
   const Tensor weights = softmax(matmul(x, x.transpose(-1, -2)), -1);  // (..., T, T)
@@ -58,19 +66,19 @@ Tensor SingleHeadAttention::operator()(const Tensor& x, const Mask& mask) const 
 }
 
 WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
-    : tokeys(child("tokeys", Linear(width, heads * width, Bias::no, dtype))),
+    : tokeys(child("tokeys", Linear(width, checked_heads(heads) * width, Bias::no, dtype))),
       toqueries(child("toqueries", Linear(width, heads * width, Bias::no, dtype))),
       tovalues(child("tovalues", Linear(width, heads * width, Bias::no, dtype))),
       unifyheads(child("unifyheads", Linear(heads * width, width, Bias::yes, dtype))),
-      heads_(heads) {
-  if (heads < 1) fail("WideAttention: ", heads, " heads; need at least 1");
-}
+      heads_(heads) {}
 
 Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
   return attention_weights(split_heads(toqueries(x), heads_), split_heads(tokeys(x), heads_), mask);
 }
 
 Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) const {
+  const int64_t width = unifyheads.weight.size(0);
+  if (x.rank() != 3 || x.size(2) != width) fail("WideAttention: x is ", x.shape(), "; need (B, T, ", width, ")");
   if (past) {
     if (!past->maps.unify.defined()) past->maps = join();
     return with_joined_maps(past->maps, x, mask, &past->seen);

@@ -5,12 +5,18 @@
 #include <numbers>
 #include <utility>
 
+#include "autograd/error.h"
+
 namespace reel::optim {
 namespace {
 
 /// How much of `steps` is done after `step` of them: 0 to 1.
 double share(std::int64_t step, std::int64_t steps) {
   return steps > 0 ? std::min(1.0, static_cast<double>(step) / static_cast<double>(steps)) : 1;
+}
+
+void check_steps(const char* schedule, std::int64_t steps) {
+  if (steps < 0) fail(schedule, ": ", steps, " steps; need at least 0");
 }
 
 }  // namespace
@@ -20,12 +26,16 @@ Schedule constant(double rate) {
 }
 
 Schedule cosine(double rate, double min_rate, std::int64_t steps) {
+  check_steps("cosine", steps);
   return [=](std::int64_t step) {
     return min_rate + (rate - min_rate) * (1 + std::cos(std::numbers::pi * share(step, steps))) / 2;
   };
 }
 
 Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std::int64_t decay_steps) {
+  if (decay_steps < 0 || decay_steps > steps) {
+    fail("stable_then_decay: ", decay_steps, " of ", steps, " steps decay; need 0 <= decay steps <= steps");
+  }
   return [=](std::int64_t step) {
     const std::int64_t decayed = step - (steps - decay_steps);
     return decayed < 0 ? rate : min_rate + (rate - min_rate) * (1 - share(decayed, decay_steps));
@@ -33,14 +43,16 @@ Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std
 }
 
 Schedule inverse_sqrt(double rate, std::int64_t unit) {
+  if (unit < 0) fail("inverse_sqrt: a unit of ", unit, " steps; need at least 0");
   const auto start = static_cast<double>(std::max<std::int64_t>(unit, 1));
   return [=](std::int64_t step) { return rate * std::sqrt(start / (start + static_cast<double>(step))); };
 }
 
 Schedule warmup(std::int64_t steps, Schedule then) {
+  check_steps("warmup", steps);
   return [steps, then = std::move(then)](std::int64_t step) {
     if (step >= steps) return then(step - steps);
-    return then(0) * static_cast<double>(step + 1) / static_cast<double>(steps + 1);
+    return then(0) * (static_cast<double>(step) + 1) / (static_cast<double>(steps) + 1);
   };
 }
 

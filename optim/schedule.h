@@ -3,6 +3,8 @@
 //
 //     Schedule schedule = warmup(100, cosine(1e-3, 1e-4, 1900));
 //     optimizer.set_learn_rate(schedule(step));
+//
+// All throw if a number of steps is below 0, or more of them decay than there are.
 
 #include <cstdint>
 #include <functional>

@@ -5,7 +5,9 @@
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 #else
 #include <catch2/catch.hpp>
+using Catch::Matchers::EndsWith;
 inline auto ContainsSubstring(const std::string& part) { return Catch::Matchers::Contains(part); }
 #endif

@@ -7,6 +7,7 @@
 #include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
 #include "apps/common/axis.h"
+#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
 #include "apps/common/head_maps.h"
@@ -117,6 +118,14 @@ class ClassifyTask : public Task {
     show_attention(report);
   }
 
+  std::uint32_t fingerprint() const override {
+    std::uint32_t sum = 0;
+    for (const EncodedTexts* part : {&corpus_.train, &corpus_.scored}) {
+      sum = crc32c(part->labels, sum);
+      for (const data::Tokens& tokens : part->tokens) sum = crc32c(tokens, sum);
+    }
+    return sum;
+  }
   Json::Object notes() const override {
     Json::Array classes;
     for (const std::string& name : corpus_.classes) classes.push_back(name);

@@ -1,5 +1,6 @@
 #include "apps/common/command.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -34,6 +35,14 @@ class ThrowAtFailure {
   std::ostream& stream_;
   std::ios::iostate before_;
 };
+
+/// The next file that is opened would take the place of a stream that is closed, and get what is written there. A
+/// closed stdout becomes one that cannot be written, so that it stays an error to lose what goes there.
+void fill_closed_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
 
 int help_width() { return std::clamp(terminal_width(STDOUT_FILENO), 40, 100); }
 
@@ -89,7 +98,7 @@ int run_program(const Program& program, std::span<const std::string> arguments, 
     ThrowAtFailure guard(out);
     dispatch(program, arguments, out, command);
     out.flush();
-    return interrupted() ? 128 + interrupt_signal() : 0;
+    return interrupt_obeyed() ? 128 + interrupt_obeyed() : 0;
   } catch (const UsageError& error) {
     report(error.what());
     return misused;
@@ -105,6 +114,7 @@ int run_program(const Program& program, std::span<const std::string> arguments, 
 }
 
 int run_program(const Program& program, int argc, const char* const* argv) {
+  fill_closed_streams();
   signal(SIGPIPE, SIG_IGN);  // a reader that went away then shows as a failed write,
   signal(SIGXFSZ, SIG_IGN);  // and so does a limit on the size of files
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);

@@ -22,8 +22,8 @@ constexpr std::array<std::uint32_t, 256> table = make_table();
 
 }  // namespace
 
-std::uint32_t crc32c(std::string_view bytes) {
-  std::uint32_t crc = 0xFFFFFFFF;
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
+  std::uint32_t crc = ~before;
   for (char c : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
   return ~crc;
 }

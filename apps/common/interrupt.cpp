@@ -8,7 +8,7 @@ namespace reel::apps {
 
 namespace {
 
-std::atomic<int> noted = 0;
+std::atomic<int> noted = 0, obeyed = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch nothing else");
 
 }  // namespace
@@ -24,8 +24,11 @@ void watch_interrupts() {
   if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
-bool interrupted() { return noted != 0; }
+bool interrupted() {
+  obeyed = noted.load();
+  return obeyed != 0;
+}
 
-int interrupt_signal() { return noted; }
+int interrupt_obeyed() { return obeyed; }
 
 }  // namespace reel::apps

@@ -8,10 +8,11 @@ namespace reel::apps {
 /// From here on the first signal is only noted.
 void watch_interrupts();
 
-/// Whether one has come since. True once, true for good.
+/// Whether one has come since. True once, true for good. To ask is to obey: ask only where something can end early.
 bool interrupted();
 
-/// Its number, 0 if none has come. A process that ended early because of it exits with 128 + this.
-int interrupt_signal();
+/// The number of the signal that interrupted() has told of; 0 if there was none, or all was done before anyone asked. A
+/// process that ended early exits with 128 + this.
+int interrupt_obeyed();
 
 }  // namespace reel::apps

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "apps/common/atomic_file.h"
+#include "apps/common/metrics_reader.h"
 #include "autograd/error.h"
 #include "data/file.h"
 
@@ -17,12 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The rows of the file at `path` up to `last_step`, with their header, which must be `header`.
+/// The rows of the file at `path` up to `last_step`, with their header, which must be `header`. The report will read
+/// all.
 std::string rows_until(const fs::path& path, const std::string& header, int64_t last_step) {
   std::string content = data::read_file(path);
   if (!content.starts_with(header)) {
-    fail(path.string(), " has other columns than this run; move it away, or resume with the same options");
+    fail(path.string(), " has other columns than this run; move it away");
   }
+  read_metrics(path);  // throws where a row is damaged
   std::string kept = header;
   std::string_view rest = std::string_view(content).substr(header.size());
   for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {

@@ -287,6 +287,8 @@ class Options::Parser {
   }
 
   static void give(Option& option, std::string_view value) {
+    // as of a shell's variable that is not set: what is left out then would be something else
+    if (value.empty() && option.takes_text()) refuse("--", option.name, ": the value ", option.unit, " is empty");
     option.set(value);
     option.given = true;
   }

@@ -70,8 +70,8 @@ class Options {
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
-  /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError, also where a value is
-  /// not UTF-8: a checkpoint could not keep it.
+  /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError, also where a text is
+  /// empty or not UTF-8: a checkpoint could not keep it.
   void parse(std::span<const std::string> arguments);
 
   bool help_wanted() const { return help_wanted_; }
@@ -102,6 +102,7 @@ class Options {
     bool given = false;
 
     bool is_flag() const { return std::holds_alternative<bool*>(target); }
+    bool takes_text() const { return std::holds_alternative<std::string*>(target) && choices.empty(); }
     void set(std::string_view text);
     std::string get() const;
     /// "  -b, --batch-size N"

@@ -51,9 +51,11 @@ double Score::bits() const { return loss * std::numbers::log2e; }
 double Score::perplexity() const { return std::exp(loss); }
 
 std::string line_of_tokens(const Score& score) {
-  char line[160];
-  std::snprintf(line, sizeof line, "loss %.4f nats  bits %.4f  perplexity %.3f  accuracy %.4f  tokens %lld", score.loss,
-                score.bits(), score.perplexity(), score.accuracy, static_cast<long long>(score.predictions));
+  const double perplexity = score.perplexity();
+  char digits[32], line[256];
+  std::snprintf(digits, sizeof digits, perplexity < 1e6 ? "%.3f" : "%.3e", perplexity);
+  std::snprintf(line, sizeof line, "loss %.4f nats  bits %.4f  perplexity %s  accuracy %.4f  tokens %lld", score.loss,
+                score.bits(), digits, score.accuracy, static_cast<long long>(score.predictions));
   return line;
 }
 

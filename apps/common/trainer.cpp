@@ -67,6 +67,15 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 }
 
 void Trainer::go_on(const Checkpoint& saved) {
+  for (const auto& [name, value] : string_pairs_from(note(saved, "options"))) {
+    if (name == "optimizer" && (value == "sgd") != (config_.optimizer == "sgd")) {
+      throw UsageError(text("--optimizer: the run began with ", value, ", and what it keeps is of no use to ",
+                            config_.optimizer, "; leave it out with --resume, or start anew"));
+    }
+  }
+  if (note(saved, "data").get<std::int64_t>() != task_.fingerprint()) {
+    fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
+  }
   task_.set_place(saved);
   steps_done_ = note(saved, "step").get<std::int64_t>();
   if (steps_done_ >= plan_.steps) {
@@ -114,7 +123,7 @@ bool Trainer::take_steps() {
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
   Progress progress(plan_.steps, steps_done_);
   std::int64_t saved = steps_done_;
-  while (steps_done_ < plan_.steps && !(interrupted() && steps_done_ > 0)) {
+  while (steps_done_ < plan_.steps && !interrupted()) {
     optimizer_->set_learn_rate(schedule(steps_done_));
     const Step now = step();
     since_.loss += now.loss;
@@ -147,7 +156,11 @@ bool Trainer::take_steps() {
     task_.show(when, true);
     write_report();
   }
-  if (saved < steps_done_) save();
+  if (!metrics_) {
+    take_folder();  // before the first step
+  } else if (saved < steps_done_) {
+    save();
+  }
   return steps_done_ == plan_.steps;
 }
 
@@ -238,6 +251,7 @@ void Trainer::save() {
       {{"app", app_},
        {"options", to_json(options)},
        {"step", steps_done_},
+       {"data", std::int64_t{task_.fingerprint()}},
        {"since score",
         Json::Object{
             {"loss", since_.loss}, {"steps", since_.steps}, {"right", since_.hits.right}, {"all", since_.hits.all}}},

@@ -55,6 +55,8 @@ class Task {
   virtual std::string title() const = 0;
   virtual void report(Report& report) = 0;
 
+  /// A number that tells the data from others: all that it learns from and is scored on.
+  virtual std::uint32_t fingerprint() const = 0;
   /// What has to be kept beside weights and optimizer: vocabulary, place in the data.
   virtual Json::Object notes() const = 0;
   /// Goes back to the place in the data that `saved` has in its notes.
@@ -84,7 +86,8 @@ class Trainer {
   /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
-  /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if no steps are left.
+  /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if no steps are left or if the
+  /// optimizer cannot go on with the state that is kept, and Error if the data have changed.
   void go_on(const Checkpoint& saved);
 
   /// All steps that are left, and the end; or, if an interrupt comes, some of them. Either way the last one is saved.

@@ -80,7 +80,6 @@ std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const 
 void sample(Options& options, SampleConfig& c) {
   use_threads(c.threads);
   const bool prompted = options.given("prompt");
-  if (prompted && c.prompt.empty()) throw UsageError("--prompt is empty; give at least one character to go on from");
   TrainedModel trained = load_model(c.from);
   const data::Tokenizer& tokenizer = *trained.tokenizer;
   const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "apps/common/axis.h"
+#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/interrupt.h"
@@ -87,6 +88,7 @@ class GenerateTask : public Task {
     show_attention(report);
   }
 
+  std::uint32_t fingerprint() const override { return crc32c(corpus_.validation, crc32c(corpus_.train, 0)); }
   Json::Object notes() const override {
     return {{"vocabulary", corpus_.tokenizer->vocabulary()},
             {"batches", to_json(batches_.state())},

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "apps/common/axis.h"
+#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
 #include "apps/common/head_maps.h"
@@ -90,6 +91,15 @@ class TranslateTask : public Task {
     if (auto* transformer = dynamic_cast<nn::Transformer*>(model_.get())) show_attention(report, *transformer);
   }
 
+  std::uint32_t fingerprint() const override {
+    std::uint32_t sum = 0;
+    for (const EncodedPairs* part : {&train_, &validation_}) {
+      for (const auto* side : {&part->sources, &part->targets}) {
+        for (const data::Tokens& tokens : *side) sum = crc32c(tokens, sum);
+      }
+    }
+    return sum;
+  }
   Json::Object notes() const override {
     return {{"source vocabulary", source_.vocabulary()},
             {"target vocabulary", target_.vocabulary()},

@@ -110,7 +110,7 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
   check_refused(here.run("classify", "train --resume --out run"), 2, "the run has its 14 steps");
   check_refused(here.run("classify", "train --resume --out none"), 1, "there is no such file");
   here.write("reviews/train.tsv", tiny_reviews(8, 1));
-  check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "is no place in the data");
+  check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "the data are no longer those");
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
 }

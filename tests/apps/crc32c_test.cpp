@@ -10,6 +10,7 @@ using reel::apps::crc32c;
 TEST_CASE("crc32c gives the published answers", "[crc32c]") {
   CHECK(crc32c("") == 0);
   CHECK(crc32c("123456789") == 0xE3069283);
+  CHECK(crc32c("6789", crc32c("12345")) == 0xE3069283);
   CHECK(crc32c(std::string(32, '\0')) == 0x8A9136AA);
   CHECK(crc32c(std::string(32, '\xFF')) == 0x62A8AB43);
   std::string up, down;

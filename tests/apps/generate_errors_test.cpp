@@ -73,6 +73,7 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--optimizer adamw"), 2, "without decay it is adam; say with --weight-decay");
   check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2, "--beta2: sgd has none");
   check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: sgd is no Adam");
+  check_refused(here.run("generate", "train --data ''"), 2, "--data: the value FILE is empty");
   check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");
   check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
@@ -86,7 +87,7 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   }
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
                 "--min-lr: 1 is more than the --learn-rate of 0.01");
-  check_refused(here.run("generate", "sample --prompt ''"), 2, "--prompt is empty");
+  check_refused(here.run("generate", "sample --prompt ''"), 2, "--prompt: the value TEXT is empty");
   check_refused(here.run("generate", "sample --top-p 0"), 2, "--top-p: 0 is out of range");
   check_refused(here.run("generate", "sample -t -1"), 2, "--temperature: -1 is out of range");
   check_refused(here.run("generate", "eval --from missing"), 1,

@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sstream>
+
+#include "apps/common/command.h"
 #include "tests/catch.h"
 
 using namespace reel::apps;
@@ -20,7 +23,7 @@ int status_of(Body body) {
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     body();
-    _exit(interrupted() ? 100 + interrupt_signal() : 0);
+    _exit(interrupted() ? 100 + interrupt_obeyed() : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -64,5 +67,21 @@ TEST_CASE("the second signal ends the process", "[interrupt]") {
 TEST_CASE("nothing is noted that nobody asked for", "[interrupt]") {
   CHECK(WIFSIGNALED(status_of([] { raise(SIGINT); })));
   CHECK_FALSE(interrupted());
-  CHECK(interrupt_signal() == 0);
+  CHECK(interrupt_obeyed() == 0);
+}
+
+TEST_CASE("a program that an interrupt ended early says so, and no other", "[interrupt]") {
+  for (const bool obeys : {false, true}) {
+    const int status = status_of([obeys] {
+      const Program program{"counts", "", {{"", "", [obeys](const Verb::Parse&) {
+                                              watch_interrupts();
+                                              raise(SIGTERM);
+                                              if (obeys) (void)interrupted();
+                                            }}}};
+      std::ostringstream out;
+      _exit(run_program(program, {}, out, out));
+    });
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (obeys ? 128 + SIGTERM : 0));
+  }
 }

@@ -84,13 +84,17 @@ TEST_CASE("resuming copes with each place where a file can be cut off", "[metric
 
 TEST_CASE("resuming refuses a file of another kind and leaves it alone", "[metrics]") {
   TemporaryFolder folder;
-  for (const char* content : {"step,accuracy\n1,2\n", "step,loss,accuracy\n1,2,3\n", "", "step,loss\nx,1\n"}) {
+  for (const char* content : {"step,accuracy\n1,2\n", "step,loss,accuracy\n1,2,3\n", "", "step,loss\nx,1\n",
+                              "step,loss\n1,2,3\n", "step,loss\n1\n", "step,loss\n1,x\n", "step,loss\n1x,2\n"}) {
     write_file(folder / "metrics.csv", content);
     CHECK_THROWS_AS(MetricsFile(folder / "metrics.csv", {"loss"}, 5), reel::Error);
     CHECK(read_file(folder / "metrics.csv") == content);
   }
   write_file(folder / "metrics.csv", "step,accuracy\n");
   CHECK_THROWS_WITH(MetricsFile(folder / "metrics.csv", {"loss"}, 5), ContainsSubstring("has other columns"));
+  write_file(folder / "metrics.csv", "step,loss\n1,2\n2,3,4\n");
+  CHECK_THROWS_WITH(MetricsFile(folder / "metrics.csv", {"loss"}, 5),
+                    ContainsSubstring("metrics.csv, line 3: 3 cells; the header has 2"));
 }
 
 TEST_CASE("metrics that cannot be written are an error", "[metrics]") {

@@ -106,8 +106,6 @@ TEST_CASE("values that look like options", "[options]") {
   CHECK_FALSE(example.config.final_run);
   example.parse({"--tb_dir", "-1 is no option"});
   CHECK(example.config.folder == "-1 is no option");
-  example.parse({"--tb_dir", ""});
-  CHECK(example.config.folder.empty());
   example.parse({"--tb_dir=a=b"});
   CHECK(example.config.folder == "a=b");
 }
@@ -138,6 +136,8 @@ TEST_CASE("mistakes are named, on one line", "[options]") {
   CHECK(error_of({"-b", "-3"}) == "--batch-size: -3 is out of range; need from 1 to 4096");
   CHECK(error_of({"-l", "0"}) == "--learn-rate: 0 is out of range; need more than 0");
   CHECK(error_of({"--dropout", "1"}) == "--dropout: 1 is out of range; need at least 0 and less than 1");
+  CHECK(error_of({"--tb_dir="}) == "--tb-dir: the value DIR is empty");
+  CHECK(error_of({"--tb-dir", ""}) == "--tb-dir: the value DIR is empty");
   CHECK(error_of({"--optimizer", "Adam"}) == "--optimizer: \"Adam\" is none of adam, adamw, sgd");
   CHECK(error_of({"--a\nb\x1b"}) == "unknown option \"--a?b?\"; -h lists the options");
 }

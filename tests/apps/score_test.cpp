@@ -70,5 +70,13 @@ TEST_CASE("a score is one line", "[score]") {
   CHECK(score.bits() == Approx(1.7741 / std::log(2.0)));
   CHECK(score.perplexity() == Approx(std::exp(1.7741)));
   CHECK(line_of_tokens(score) == "loss 1.7741 nats  bits 2.5595  perplexity 5.895  accuracy 0.4711  tokens 111539");
+  for (const double loss : {13.0, 14.0, 700.0, 1e30}) {  // of a model that diverges
+    const std::string line = line_of_tokens({.loss = loss, .accuracy = 0.5, .predictions = 7});
+    CHECK_THAT(line, EndsWith("  accuracy 0.5000  tokens 7"));
+    CHECK_THAT(line, ContainsSubstring(loss < 13.5   ? "perplexity 442413.392 "
+                                       : loss < 15   ? "perplexity 1.203e+06 "
+                                       : loss < 1000 ? "perplexity 1.014e+304 "
+                                                     : "perplexity inf "));
+  }
   CHECK(line_of_texts(score) == "accuracy 0.4711  loss 1.7741 nats  texts 111539");
 }

@@ -283,10 +283,46 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
                                      "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
                                      "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
   CHECK(stopped.status == 130);
-  CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\nStopped after step 1 of 20 and saved. "));
+  CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\nStopped after step 0 of 20 and saved. "));
   CHECK(count_of("class='sample'", here.report("run")) == 0);
-  CHECK_THAT(here.must_train("generate", "--out run --resume").out, ContainsSubstring(", resumed after step 1\n"));
-  CHECK(count_of("class='sample'", here.report("run")) == 1);
+  here.must_train("generate", "--out run --resume");
+  CHECK(count_of("class='sample'", here.report("run")) == 2);
+  here.must_train("generate", "--out whole");
+  CHECK(here.checkpoint("run") == here.checkpoint("whole"));
+  CHECK(here.metrics("run") == here.metrics("whole"));
+}
+
+TEST_CASE("a run without a stderr leaves whole files", "[trainer]") {
+  TinyTexts here;
+  const std::string train = "\"$bin/generate\" " + TinyTexts::tiny_model("generate") + "--out run ";
+  CHECK(here.shell(train + "2>&-").status == 0);
+  CHECK_THAT(events(here, "run"), !ContainsSubstring(" left"));  // of a line of progress
+  CHECK(here.shell(train + "--resume -N 30 2>&-").status == 0);
+  CHECK(here.shell(train + "--resume -N 40").status == 0);
+  CHECK(count_lines(here.metrics("run")) == 1 + 40);
+  CHECK(here.shell(train + ">&-").status == 1);
+}
+
+TEST_CASE("a run goes on with the data that it began with, or not at all", "[trainer]") {
+  const auto& [name, more, file] =
+      GENERATE(table<std::string, std::string, std::string>({{"generate", "-N 40", "text.txt"},
+                                                             {"classify", "-e 4", "reviews/train.tsv"},
+                                                             {"translate", "-e 4", "pairs/train.de"},
+                                                             {"translate", "-e 4", "pairs/val.en"}}));
+  const std::string program = name;  // which a lambda can capture
+  TinyTexts here;
+  here.must_train(program, "--out run");
+  const std::string kept = here.checkpoint("run"), text = read_file(here / file);
+  std::string changed = text;
+  const std::size_t word = changed.find(' ', changed.size() / 2);
+  std::swap(changed[word - 1], changed[word + 1]);
+  REQUIRE(changed != text);
+  here.write(file, changed);
+  check_refused(program, here.run(program, "train --resume --out run " + more), 1,
+                "the data are no longer those that the run began with");
+  CHECK(here.checkpoint("run") == kept);
+  here.write(file, text);
+  here.must_train(program, "--resume --out run " + more);
 }
 
 TEST_CASE("a run that is killed while it is scored has saved its steps", "[trainer]") {
@@ -319,7 +355,8 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   for (const std::string& option : {other, std::string("-E 8"), std::string("-H 4"), std::string("-r 2")}) {
     refused("--out run " + more + " 40 " + option, 2, "cannot change within a run; leave it out with --resume");
   }
-  refused("--out run " + more + " 40 --optimizer sgd", 1, "it is of another optimizer");
+  refused("--out run " + more + " 40 --optimizer sgd", 2, "--optimizer: the run began with adam");
+  refused("--out run " + more + " 40 --data ''", 2, "--data: the value ");
   const Outcome done = here.run(program, "train --resume --out run");
   CHECK(done.status == 2);
   CHECK(std::regex_match(

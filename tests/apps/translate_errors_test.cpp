@@ -86,7 +86,7 @@ TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[transl
   check_refused(here.run("translate", "train --resume --out none"), 1, "there is no such file");
   here.write("pairs/train.de", "eins\n");
   here.write("pairs/train.en", "one\n");
-  check_refused(here.run("translate", "train --resume --out run -e 40"), 1, "is no place in the data");
+  check_refused(here.run("translate", "train --resume --out run -e 40"), 1, "the data are no longer those");
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
 }

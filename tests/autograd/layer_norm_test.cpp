@@ -89,6 +89,15 @@ TEST_CASE("rows of equal numbers are exactly zero at every length") {
   }
 }
 
+TEST_CASE("rows of equal numbers are exactly zero however large") {
+  for (int64_t n : {7, 251, 512, 768, 1000}) {
+    for (double c : {10.1, 1000.1, 100000.1, 1e8, -3e30}) {
+      CAPTURE(n, c);
+      CHECK(layer_norm(full({2, n}, c), Tensor(), Tensor()).to_vector() == zeros({2, n}).to_vector());
+    }
+  }
+}
+
 TEST_CASE("numbers far from zero keep their digits") {
   const Tensor x = f64({1, 4}, {1, 2, 3, 4}) + 1e6;
   Tensor narrow({1, 4}, DType::f32);

@@ -37,6 +37,13 @@ TEST_CASE("white space, control and formatting characters separate") {
             CharacterKind::separator);
 }
 
+TEST_CASE("control characters are Unicode's Cc") {
+  for (char32_t character : {U'\0', U'\n', U'\x1b', U'\x1f', U'\x7f', U'\x80', U'\x9b', U'\x9f'})
+    CHECK(is_control(character));
+  for (char32_t character : {U' ', U'a', U'~', U'\xa0', U'\xad', U'\u2028', U'\U0001F600'})
+    CHECK_FALSE(is_control(character));
+}
+
 TEST_CASE("is_space is Python's str.isspace") {
   constexpr std::u32string_view spaces =
       U"\x09\x0A\x0B\x0C\x0D\x1C\x1D\x1E\x1F\x20\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"

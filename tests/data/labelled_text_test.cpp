@@ -63,6 +63,18 @@ TEST_CASE("a folder of another layout is refused, with what it should hold") {
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train: has no folders; need one a class"));
 }
 
+TEST_CASE("a class is a word that can be printed") {
+  TemporaryFolder folder;
+  for (const std::string name : {"p\xFFos", "p\tos", "p\nos", "p\xC2\x9Bos"}) {
+    folder.write("train/" + name + "/1.txt", "x");
+    folder.write("train/neg/1.txt", "y");
+    CHECK_THROWS_WITH(read_labelled_data(folder.path()),
+                      ContainsSubstring("train: the label 'p") &&
+                          ContainsSubstring("os' cannot be a class; need UTF-8 without control characters"));
+    std::filesystem::remove_all(folder / "train");
+  }
+}
+
 TEST_CASE("an empty review is refused by name") {
   TemporaryFolder folder;
   write_reviews(folder);

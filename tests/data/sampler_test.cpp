@@ -101,4 +101,6 @@ TEST_CASE("a batch needs a window") {
   Generator generator;
   CHECK_THROWS_WITH(random_batch(dataset, 0, generator), ContainsSubstring("need batch size > 0"));
   CHECK_THROWS_AS(SequentialSampler(dataset, -1), Error);
+  CHECK_THROWS_WITH(random_batch(dataset, std::numeric_limits<int64_t>::max(), generator),
+                    ContainsSubstring("random_batch: 9223372036854775807 windows of"));
 }

@@ -240,6 +240,11 @@ TEST_CASE("attention: gradients of the modules' parameters") {
 
 TEST_CASE("attention: there is no attention without heads") {
   CHECK_THROWS_WITH(WideAttention(4, 0), ContainsSubstring("WideAttention: 0 heads; need at least 1"));
+  CHECK_THROWS_WITH(WideAttention(4, -1), ContainsSubstring("WideAttention: -1 heads; need at least 1"));
+  for (const Shape& shape : {Shape{3, 4}, Shape{2, 3, 5}, Shape{4}}) {
+    CHECK_THROWS_WITH(WideAttention(4, 2)(zeros(shape), Mask::none()),
+                      ContainsSubstring(text("WideAttention: x is ", shape, "; need (B, T, 4)")));
+  }
 }
 
 TEST_CASE("attention: joined maps of a wide layer are the maps one after another") {

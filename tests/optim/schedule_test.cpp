@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/error.h"
 #include "tests/catch.h"
 
 using namespace reel::optim;
@@ -60,6 +61,21 @@ TEST_CASE("schedule: warm-up and inverse square root make the schedule of the tr
     const double expected = 1 / std::sqrt(512) * std::min(1 / std::sqrt(step), step * std::pow(4000, -1.5));
     CHECK(schedule(static_cast<std::int64_t>(step) - 1) == Approx(expected).epsilon(1e-12));
   }
+}
+
+TEST_CASE("schedule: a warm-up of any length rises from nothing") {
+  constexpr auto forever = std::numeric_limits<std::int64_t>::max();
+  CHECK(warmup(forever, constant(1))(0) == Approx(std::ldexp(1.0, -63)));
+  CHECK(warmup(forever, constant(1))(forever - 1) == Approx(1));
+}
+
+TEST_CASE("schedule: refuses what is no number of steps") {
+  CHECK_THROWS_WITH(cosine(1, 0, -1), ContainsSubstring("cosine: -1 steps; need at least 0"));
+  CHECK_THROWS_WITH(warmup(-3, constant(1)), ContainsSubstring("warmup: -3 steps; need at least 0"));
+  CHECK_THROWS_WITH(inverse_sqrt(1, -1), ContainsSubstring("inverse_sqrt: a unit of -1 steps; need at least 0"));
+  CHECK_THROWS_WITH(stable_then_decay(1, 0, 10, 20),
+                    ContainsSubstring("stable_then_decay: 20 of 10 steps decay; need 0 <= decay steps <= steps"));
+  CHECK_THROWS_AS(stable_then_decay(1, 0, 10, -1), reel::Error);
 }
 
 TEST_CASE("schedule: any function will do") {
