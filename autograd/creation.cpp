@@ -20,6 +20,7 @@ Tensor generate(const Shape& shape, DType dtype, Next next) {
 }  // namespace
 
 Tensor tensor(const Shape& shape, const std::vector<double>& values, DType dtype) {
+  check_size("tensor", shape);
   if (static_cast<int64_t>(values.size()) != numel(shape)) {
     fail("tensor: ", values.size(), " values do not fill the shape ", shape, " of ", numel(shape));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -81,13 +82,19 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
 
 namespace {
 
-/// Throws unless the gradient has values (R, width) of this dtype for its R rows. `whole` is what it is for.
+constexpr const char* rule_of_rows = "need rows from 0 on, ascending, each once";
+
+/// Throws unless the gradient has values (R, width) of this dtype for its R rows, in order. `whole` is what it is for.
 void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const char* whole) {
   const Tensor& values = gradient.values;
   if (values.shape() != Shape{gradient.rows.numel(), width} || values.dtype() != dtype || !values.is_contiguous()) {
     fail("add_in_place: ", gradient.rows.numel(), " rows ", values.shape(), " of ", values.dtype(), " for ", whole,
          " of ", dtype, "; need (rows, ", width, "), contiguous, of that dtype");
   }
+  const auto rows = gradient.rows.values();
+  const auto wrong = std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>());
+  if (wrong != rows.end()) fail("add_in_place: the row ", wrong[1], " follows ", wrong[0], "; ", rule_of_rows);
+  if (!rows.empty() && rows.front() < 0) fail("add_in_place: the row ", rows.front(), "; ", rule_of_rows);
 }
 
 }  // namespace
@@ -111,7 +118,7 @@ void add_in_place(Tensor& dtable, const RowGradient& gradient) {
     fail("add_in_place: the table ", dtable.shape(), " is not contiguous or has not two axes; add into a copy of it");
   }
   check_rows(gradient, dtable.size(1), dtable.dtype(), "a table");
-  if (const auto rows = gradient.rows.values(); !rows.empty() && (rows.front() < 0 || rows.back() >= dtable.size(0))) {
+  if (const auto rows = gradient.rows.values(); !rows.empty() && rows.back() >= dtable.size(0)) {
     fail("add_in_place: the rows ", rows.front(), " to ", rows.back(), " of a table ", dtable.shape());
   }
   scatter_add(gradient.values, gradient.rows, dtable);

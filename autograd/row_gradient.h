@@ -24,7 +24,7 @@ struct RowGradient {
 RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows);
 
 /// sum += more, for gradients of one table. It costs what `more` costs, if that has no rows which are new to the sum.
-/// Throws unless both are as wide and of one dtype.
+/// Throws unless both are as wide, of one dtype, and what a RowGradient has to be.
 void add_in_place(RowGradient& sum, const RowGradient& more);
 
 /// dtable += gradient; dtable (V, D) contiguous. Throws if that has other rows than the table.

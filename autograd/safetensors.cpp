@@ -44,15 +44,14 @@ std::vector<int64_t> lay_out(const std::vector<std::pair<std::string, Tensor>>& 
   return starts;
 }
 
-void check_names(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+/// Throws if two of the things have one name; `things` says what they are.
+template <class Named>
+void check_names(const char* things, const std::vector<Named>& named) {
   std::vector<std::string_view> names;
-  for (const auto& [name, tensor] : tensors) {
-    if (name == metadata_key) fail("safetensors: no tensor may be named ", metadata_key);
-    names.push_back(name);
-  }
+  for (const auto& [name, value] : named) names.push_back(name);
   std::sort(names.begin(), names.end());
   auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) fail("safetensors: two tensors are named ", quoted(std::string(*twice)));
+  if (twice != names.end()) fail("safetensors: two ", things, " are named ", quoted(std::string(*twice)));
 }
 
 Json describe(const Tensor& tensor, int64_t start) {
@@ -161,7 +160,11 @@ std::string_view header_of(std::string_view bytes) {
 }  // namespace
 
 std::string write_safetensors(const Safetensors& content) {
-  check_names(content.tensors);
+  check_names("tensors", content.tensors);
+  check_names("entries of the metadata", content.metadata);
+  for (const auto& [name, tensor] : content.tensors) {
+    if (name == metadata_key) fail("safetensors: no tensor may be named ", metadata_key);
+  }
   std::vector<int64_t> starts = lay_out(content.tensors);
   Json::Object header;
   if (!content.metadata.empty()) {

@@ -50,6 +50,7 @@ Tensor split_heads(const Tensor& x, int64_t heads) {
 }
 
 Tensor merge_heads(const Tensor& x) {
+  if (x.rank() < 3) fail("merge_heads: x is ", x.shape(), "; need (..., H, T, D)");
   Shape shape = leading(x.shape(), 3);
   shape.append(x.size(-2));
   shape.append(x.size(-3) * x.size(-1));

@@ -33,6 +33,15 @@ void check_no_tape() {
 
 KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   check_no_tape();
+  if (fresh.keys.dtype() != fresh.values.dtype() || (length_ > 0 && fresh.keys.dtype() != room_.keys.dtype())) {
+    fail("KeyValueCache: keys are ", fresh.keys.dtype(), ", values are ", fresh.values.dtype(),
+         "; need one dtype for all");
+  }
+  if (fresh.keys.rank() != 4 || fresh.values.rank() != 4 ||
+      leading(fresh.keys.shape(), 1) != leading(fresh.values.shape(), 1)) {
+    fail("KeyValueCache: keys are ", fresh.keys.shape(), ", values are ", fresh.values.shape(),
+         "; need (B, H, T, K) and (B, H, T, E)");
+  }
   if (length_ > 0 && (fresh.keys.size(0) != room_.keys.size(0) || fresh.keys.size(1) != room_.keys.size(1))) {
     fail("KeyValueCache: keys ", fresh.keys.shape(), " do not go on from ", filled(room_.keys, length_).shape(),
          "; need as many texts and heads");

@@ -22,7 +22,9 @@ Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
 }
 
 Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation)
-    : weight(parameter("weight", randn({count, width}, dtype) * deviation)) {}
+    : weight(parameter("weight", randn({count, width}, dtype) * deviation)) {
+  if (!(deviation >= 0)) fail("Embedding: the deviation is ", deviation, "; need at least 0");
+}
 
 Embedding::Embedding(const Tensor& table, Frozen frozen)
     : weight(frozen == Frozen::yes ? constant("weight", detach(table)) : parameter("weight", table)) {
@@ -32,7 +34,9 @@ Embedding::Embedding(const Tensor& table, Frozen frozen)
 LayerNorm::LayerNorm(int64_t width, double epsilon, DType dtype)
     : weight(parameter("weight", ones({width}, dtype))),
       bias(parameter("bias", zeros({width}, dtype))),
-      epsilon_(epsilon) {}
+      epsilon_(epsilon) {
+  if (!(epsilon >= 0)) fail("LayerNorm: epsilon is ", epsilon, "; need at least 0");
+}
 
 Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p <= 1)) fail("Dropout: p is ", p, "; need 0 <= p <= 1");
@@ -40,6 +44,7 @@ Dropout::Dropout(double p) : p_(p) {
 
 Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
     : weight(parameter("weight", initial({out, in, kernel}, in * kernel, dtype))), options_(options) {
+  if (kernel < 1) fail("Conv1d: the kernel is ", kernel, " wide; need at least 1");
   if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in * kernel, dtype));
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/error.h"
 #include "autograd/tensor.h"
 
 namespace reel::nn {
@@ -65,6 +66,7 @@ class Module {
   /// `count` parts, each from make(), named "name.0", "name.1", ...
   template <class Make>
   auto children(const std::string& name, int64_t count, Make make) {
+    if (count < 0) fail("Module: ", count, " parts called ", name, "; need at least 0");
     std::vector<decltype(make())> parts;
     for (int64_t i = 0; i < count; ++i) parts.push_back(child(name + "." + std::to_string(i), make()));
     return parts;

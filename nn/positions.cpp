@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "autograd/creation.h"
+#include "autograd/error.h"
 
 namespace reel::nn {
 
 Tensor sinusoidal_positions(int64_t length, int64_t width, DType dtype) {
+  if (length < 0 || width < 0) fail("sinusoidal_positions: ", length, " of width ", width, "; need at least 0 of both");
   std::vector<double> table;
   for (int64_t t = 0; t < length; ++t) {
     for (int64_t i = 0; i < width; ++i) {

@@ -1,6 +1,7 @@
 #include "optim/clip.h"
 
 #include <cmath>
+#include <limits>
 
 #include "autograd/error.h"
 #include "autograd/kernels/updates.h"
@@ -13,6 +14,17 @@ namespace {
 Tensor numbers_of(const Tensor& parameter) {
   const RowGradient* rows = parameter.row_grad();
   return rows ? rows->values : parameter.grad();
+}
+
+/// In two steps where the factor by itself would be flushed to 0.
+template <class T>
+void scale(const Tensor& gradient, double factor) {
+  constexpr double least = std::numeric_limits<T>::min();
+  if (factor < least) {
+    kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(least));
+    factor /= least;
+  }
+  kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor));
 }
 
 }  // namespace
@@ -32,8 +44,7 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
 
   for (const Tensor& parameter : parameters) {
     if (const Tensor gradient = numbers_of(parameter); gradient.defined()) {
-      with_type(gradient.dtype(),
-                [&]<class T>(T) { kernels::scale(gradient.numel(), gradient.data<T>(), static_cast<T>(factor)); });
+      with_type(gradient.dtype(), [&]<class T>(T) { scale<T>(gradient, factor); });
     }
   }
   return norm;

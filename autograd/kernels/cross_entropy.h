@@ -22,7 +22,8 @@ void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targ
     const T largest = detail::max_row(row, n);
     if (!counted[r] || largest == detail::minus_infinity<T>) {
       losses[r] = counted[r] ? -detail::sum_row(row, n) : T(0);  // of -inf alone inf, with NaN among them NaN
-      sums[2 * r] = sums[2 * r + 1] = 0;
+      sums[2 * r] = 0;
+      sums[2 * r + 1] = std::isnan(losses[r]) ? losses[r] : T(0);
       return;
     }
     const T total = detail::exp_row<T>(row, n, largest, nullptr);

@@ -17,13 +17,16 @@
 namespace reel::kernels {
 
 namespace detail {
-/// x^y of each lane, by the C library
+/// x^y of each lane, by the C library. That would scale up a denormal, which becomes 0 where they are flushed: there
+/// it compares equal to 0, and is taken as it.
 template <class T>
 Vec<T> pow_by_lane(const Vec<T>& x, const Vec<T>& y) {
   alignas(vector_alignment) T base[lanes<T>], exponent[lanes<T>];
   x.store_aligned(base);
   y.store_aligned(exponent);
-  for (int64_t i = 0; i < lanes<T>; ++i) base[i] = std::pow(base[i], exponent[i]);
+  for (int64_t i = 0; i < lanes<T>; ++i) {
+    base[i] = std::pow(base[i] == 0 ? std::copysign(T(0), base[i]) : base[i], exponent[i]);
+  }
   return Vec<T>::load_aligned(base);
 }
 

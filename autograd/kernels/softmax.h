@@ -34,17 +34,23 @@ T exp_row(const T* x, int64_t n, T shift, T* y) {
   return reduce_add(total);
 }
 
+/// Whether a row that has nothing above -inf has a NaN.
+template <class T>
+bool has_nan(const T* row, int64_t n) {
+  return std::any_of(row, row + n, [](T x) { return std::isnan(x); });
+}
+
 }  // namespace detail
 
-/// A row of nothing but -inf becomes zeros.
+/// A row of nothing but -inf becomes zeros; one with a NaN is NaN throughout.
 template <class T>
 void softmax(int64_t rows, int64_t n, const T* x, T* y) {
   for_each_row(rows, n, [&](int64_t r) {
     const T* from = x + r * n;
     T* to = y + r * n;
     const T largest = detail::max_row(from, n);  // subtracted, or exp would overflow
-    if (largest == detail::minus_infinity<T>) {  // all are -inf or NaN, which stays
-      std::replace_copy(from, from + n, to, largest, T(0));
+    if (largest == detail::minus_infinity<T>) {
+      std::fill_n(to, n, detail::has_nan(from, n) ? std::numeric_limits<T>::quiet_NaN() : T(0));
       return;
     }
     const T scale = 1 / detail::exp_row(from, n, largest, to);
@@ -72,7 +78,7 @@ void log_softmax(int64_t rows, int64_t n, const T* x, T* y) {
     const T* from = x + r * n;
     T largest = detail::max_row(from, n), log_total = 0;
     if (largest == detail::minus_infinity<T>) {
-      largest = 0;
+      largest = detail::has_nan(from, n) ? std::numeric_limits<T>::quiet_NaN() : T(0);
     } else {
       log_total = std::log(detail::exp_row<T>(from, n, largest, nullptr));
     }

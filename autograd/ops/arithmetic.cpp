@@ -75,14 +75,17 @@ Tensor pow(const Tensor& x, double exponent) {
   });
 }
 
-/// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at a = 0
+/// c = a^b            da = dc b a^(b - 1), 0 at b = 0          db = dc c log a, 0 at a = 0 where b >= 0
 Tensor pow(const Tensor& a, const Tensor& b) {
   Tensor c = map(
       "pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
-  return record("pow", {a, b}, c, [a, b = keep_for(a, b), c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
+  return record("pow", {a, b}, c, [a, b, c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, dc.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
-    if (grads.needs(1)) grads.add(1, dc * where(equal(a, zero), zero, c * log(a)));
+    if (grads.needs(1)) {
+      const Tensor slope = c * log(a), of_zero = where(greater(zero, b), slope, zero);
+      grads.add(1, dc * where(equal(a, zero), of_zero, slope));
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "autograd/creation.h"
 #include "autograd/ops.h"
@@ -83,7 +84,8 @@ Tensor where_positive(const Tensor& x, const Tensor& y) {
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) {
-  return masked_fill(x, lower_triangle("triu", x.shape(), diagonal - 1), 0);
+  const int64_t below = std::max(diagonal, std::numeric_limits<int64_t>::min() + 1) - 1;
+  return masked_fill(x, lower_triangle("triu", x.shape(), below), 0);
 }
 
 Tensor tril(const Tensor& x, int64_t diagonal) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "autograd/error.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/ops.h"
@@ -153,7 +155,12 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   if (stride < 1 || padding < 0 || dilation < 1) {
     fail("conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");
   }
-  const int64_t K = weight.size(2), reach = dilation * (K - 1) + 1, T = x.size(2) + 2 * padding;
+  const int64_t K = weight.size(2);
+  constexpr int64_t far = int64_t{1} << 40;  // beyond any memory, but still safe to add up
+  if (padding > far || dilation > far / std::max<int64_t>(K, 1)) {
+    fail("conv1d: padding ", padding, ", dilation ", dilation, " and a kernel of ", K, " reach beyond any memory");
+  }
+  const int64_t reach = dilation * (K - 1) + 1, T = x.size(2) + 2 * padding;
   if (K < 1 || T < reach) {
     fail("conv1d: the kernel reaches over ", reach, " places, x ", x.shape(), " with padding ", padding, " has ", T);
   }

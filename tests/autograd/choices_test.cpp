@@ -57,6 +57,11 @@ TEST_CASE("triangles of any matrix, at any diagonal") {
   CHECK(triu(x, -1).to_vector() == x.to_vector());
   CHECK(triu(x, 5).to_vector() == Values(6, 0));
   CHECK(triu(x, -5).to_vector() == x.to_vector());
+  constexpr auto lowest = std::numeric_limits<int64_t>::min(), highest = std::numeric_limits<int64_t>::max();
+  for (const int64_t diagonal : {lowest, lowest + 1}) CHECK(triu(x, diagonal).to_vector() == x.to_vector());
+  CHECK(triu(x, highest).to_vector() == Values(6, 0));
+  CHECK(tril(x, lowest).to_vector() == Values(6, 0));
+  CHECK(tril(x, highest).to_vector() == x.to_vector());
   CHECK(tril(x).to_vector() == Values{1, 0, 0, 4, 5, 0});
   CHECK(tril(x, 1).to_vector() == Values{1, 2, 0, 4, 5, 6});
   CHECK(tril(x, -1).to_vector() == Values{0, 0, 0, 4, 0, 0});

@@ -28,6 +28,9 @@ TEST_CASE("constant and counted tensors") {
 }
 
 TEST_CASE("shapes that cannot be are refused") {
+  constexpr int64_t large = int64_t{1} << 32;
+  CHECK_THROWS_WITH(tensor({large, large}, {}),
+                    ContainsSubstring("tensor: the shape (4294967296, 4294967296) has more"));
   CHECK_THROWS_WITH(zeros({2, -1}), ContainsSubstring("(2, -1)") && ContainsSubstring("negative"));
   CHECK_THROWS_WITH(zeros({int64_t{1} << 40, int64_t{1} << 40}), ContainsSubstring("more elements"));
 }

@@ -80,7 +80,12 @@ TEST_CASE("NaN in a row stays in the row") {
       CHECK(all_finite(y.select(0, 2)));
     }
     CHECK(same_values(softmax(full({5}, not_a_number, dtype), 0).to_vector(), Values(5, not_a_number)));
-    CHECK(std::isnan(softmax(tensor({2}, {not_a_number, -infinity}, dtype), 0).to_vector()[0]));
+    const Tensor hidden = tensor({1, 3}, {-infinity, not_a_number, -infinity}, dtype).requires_grad();
+    CHECK(same_values(softmax(hidden, 1).to_vector(), Values(3, not_a_number)));
+    CHECK(same_values(log_softmax(hidden, 1).to_vector(), Values(3, not_a_number)));
+    Tape tape;
+    tape.backward(cross_entropy(hidden, Ids({0})));
+    CHECK(same_values(hidden.grad().to_vector(), Values(3, not_a_number)));
   }
 }
 

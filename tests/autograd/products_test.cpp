@@ -239,6 +239,15 @@ TEST_CASE("conv1d refuses what does not fit") {
   CHECK_THROWS_WITH(conv1d(x, weight, {}, {.dilation = 4}),
                     ContainsSubstring("conv1d: the kernel reaches over 5 places"));
   CHECK_THROWS_WITH(conv1d(x, ones({5, 3, 0})), ContainsSubstring("conv1d"));
+  constexpr auto huge = std::numeric_limits<int64_t>::max();
+  for (const int64_t dilation : {huge, huge / 2 + 1, huge / 4 + 1}) {
+    for (const int64_t kernel : {2, 3, 5}) {
+      CHECK_THROWS_WITH(conv1d(x, ones({5, 3, kernel}), {}, {.dilation = dilation}), ContainsSubstring("conv1d: "));
+    }
+  }
+  for (const int64_t padding : {huge, huge / 2, huge / 2 - 1, huge / 4}) {
+    CHECK_THROWS_WITH(conv1d(x, weight, {}, {.padding = padding}), ContainsSubstring("conv1d: "));
+  }
   CHECK_THROWS_WITH(conv1d(x, weight, ones({4})), ContainsSubstring("conv1d: bias is (4,)"));
   CHECK_THROWS_WITH(conv1d(x, weight, ones({5, 1})), ContainsSubstring("conv1d: bias is (5, 1)"));
   CHECK_THROWS_WITH(conv1d(x, ones({5, 3, 2}, DType::f64)), ContainsSubstring("conv1d: operands are f32 and f64"));

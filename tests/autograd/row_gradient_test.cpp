@@ -131,6 +131,17 @@ TEST_CASE("row gradient: refuses what does not fit") {
   refused(zeros({4, 200}), "2 rows (2, 3) of f32 for a table of f32; need (rows, 200)");
   refused(zeros({4, 2}), "need (rows, 2)");
   refused(zeros({3, 3}), "the rows 0 to 3 of a table (3, 3)");
+  const RowGradient wide{Ids({5}), ones({1, 3})};
+  for (const std::vector<std::int32_t>& order :
+       std::vector<std::vector<std::int32_t>>{{3, 0}, {500000000, 1}, {2, 2}, {-1, 2}}) {
+    const RowGradient wrong{Ids(order), ones({2, 3})};
+    Tensor table = zeros({4, 3});
+    CHECK_THROWS_WITH(add_in_place(table, wrong), ContainsSubstring("add_in_place: "));
+    RowGradient sum = wide;
+    CHECK_THROWS_WITH(add_in_place(sum, wrong), ContainsSubstring("need rows from 0 on, ascending, each once"));
+    sum = wrong;
+    CHECK_THROWS_WITH(add_in_place(sum, wide), ContainsSubstring("need rows from 0 on, ascending, each once"));
+  }
   refused(zeros({4, 3}, DType::f64), "of f64");
   refused(zeros({3, 4}).transpose(0, 1), "is not contiguous");
   RowGradient wider{Ids({1}), ones({1, 4})};

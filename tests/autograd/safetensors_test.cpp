@@ -107,6 +107,8 @@ TEST_CASE("safetensors refuse to write what could not be read", "[safetensors]")
   CHECK_THROWS_WITH(write_safetensors({{{"x", x}, {"y", x}, {"x", x}}, {}}),
                     ContainsSubstring("two tensors are named \"x\""));
   CHECK_THROWS_AS(write_safetensors({{{"__metadata__", x}}, {}}), Error);
+  CHECK_THROWS_WITH(write_safetensors({{{"x", x}}, {{"k", "1"}, {"j", "1"}, {"k", "2"}}}),
+                    ContainsSubstring("safetensors: two entries of the metadata are named \"k\""));
   CHECK_THROWS_AS(write_safetensors({{{"\xff", x}}, {}}), Error);
   CHECK_THROWS_AS(write_safetensors({{}, {{"k", "\xff"}}}), Error);
   CHECK_THROWS_AS(write_safetensors({{{"x", Tensor()}}, {}}), Error);

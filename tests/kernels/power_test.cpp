@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/catch.h"
@@ -88,4 +90,21 @@ TEMPLATE_TEST_CASE("a power does not depend on what stands beside it", "[power]"
     const T alone = to_array<T>(pow(splat(base), splat(exponent)))[0];
     CHECK(to_array<T>(pow(load(bases.data()), splat(exponent)))[0] == alone);
   }
+}
+
+TEMPLATE_TEST_CASE("where denormals are flushed, their powers are those of zero", "[power]", float, double) {
+  using T = TestType;
+  const T denormal = std::numeric_limits<T>::min() / 4;
+  std::string wrong;
+  std::thread([&] {
+    flush_denormals();
+    for (const T exponent : {T(0.1), T(-0.1), T(2), T(-3), T(0)}) {
+      for (const T sign : {T(1), T(-1)}) {
+        const T expected = std::pow(std::copysign(T(0), sign), exponent);
+        const T power = to_array<T>(pow(splat(std::copysign(denormal, sign)), splat(exponent)))[0];
+        if (power != expected) wrong += std::to_string(exponent) + " ";
+      }
+    }
+  }).join();
+  CHECK(wrong == "");
 }

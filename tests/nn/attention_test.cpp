@@ -57,6 +57,7 @@ TEST_CASE("attention: heads must divide the width") {
                                                                std::to_string(heads) + "; need (..., T, heads D)"));
   }
   CHECK_THROWS_WITH(split_heads(ones({6}), 3), ContainsSubstring("split_heads: x is (6,)"));
+  CHECK_THROWS_WITH(merge_heads(ones({2, 6})), ContainsSubstring("merge_heads: x is (2, 6); need (..., H, T, D)"));
 }
 
 TEST_CASE("attention: rows of weights sum to 1, and hidden keys have none") {

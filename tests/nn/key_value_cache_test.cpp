@@ -67,6 +67,12 @@ TEST_CASE("key-value cache: is not for training, nor for other texts") {
   CHECK_THROWS_WITH(cache.append({normal({1, 3, 1, 4}, 3), normal({1, 3, 1, 5}, 4)}),
                     ContainsSubstring("(1, 3, 1, 4) do not go on from (2, 3, 2, 4)"));
   CHECK_THROWS_AS(cache.append({normal({2, 3, 1, 5}, 3), normal({2, 3, 1, 5}, 4)}), Error);
+  for (const Shape& values : {Shape{2, 3, 2, 5}, Shape{2, 2, 1, 5}, Shape{2, 3, 5}}) {
+    CHECK_THROWS_WITH(cache.append({normal({2, 3, 1, 4}, 3), normal(values, 4)}),
+                      ContainsSubstring(text("KeyValueCache: keys are (2, 3, 1, 4), values are ", values,
+                                             "; need (B, H, T, K) and (B, H, T, E)")));
+  }
+  CHECK_THROWS_AS(cache.append({zeros({2, 3, 4, 4}), zeros({2, 3, 4, 5})}), Error);
   CHECK(cache.length() == 2);
   CHECK(same(cache.append(times(pair, 0, 1)),
              {cat({pair.keys, pair.keys.slice(2, 0, 1)}, 2), cat({pair.values, pair.values.slice(2, 0, 1)}, 2)}));

@@ -122,6 +122,11 @@ TEST_CASE("embedding: from a table, frozen or trained") {
   const Embedding trained(clone(table), Embedding::Frozen::no);
   CHECK(trained.parameters().size() == 1);
   CHECK_THROWS_WITH(Embedding(zeros({3})), ContainsSubstring("Embedding: the table is"));
+  for (const double deviation : {-1.0, not_a_number}) {
+    CHECK_THROWS_WITH(Embedding(3, 4, DType::f32, deviation), ContainsSubstring("Embedding: the deviation is "));
+    CHECK_THROWS_WITH(LayerNorm(3, deviation), ContainsSubstring("LayerNorm: epsilon is "));
+  }
+  CHECK_THROWS_WITH(Conv1d(2, 3, 0), ContainsSubstring("Conv1d: the kernel is 0 wide; need at least 1"));
 }
 
 TEST_CASE("layer norm: rows have mean 0 and variance 1 at first") {

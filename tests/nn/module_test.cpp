@@ -147,6 +147,15 @@ TEST_CASE("module: zero_grad drops the gradients of all parts") {
   for (const Tensor& parameter : whole.parameters()) CHECK_FALSE(parameter.grad().defined());
 }
 
+TEST_CASE("module: there cannot be fewer parts than none") {
+  struct Few : Module {
+    explicit Few(int64_t count) : parts(children("parts", count, [] { return Part(); })) {}
+    std::vector<Part> parts;
+  };
+  CHECK(Few(0).parts.empty());
+  CHECK_THROWS_WITH(Few(-1), ContainsSubstring("Module: -1 parts called parts; need at least 0"));
+}
+
 TEST_CASE("module: two of one name are refused, whatever they are") {
   struct TwoParts : Module {
     TwoParts() : a(child("norm", Linear(2, 2))), b(child("norm", Linear(2, 2))) {}

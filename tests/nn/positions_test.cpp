@@ -37,4 +37,5 @@ TEST_CASE("positions: a narrower type, an odd width, nothing") {
   CHECK(table.dtype() == DType::f32);
   CHECK(table.select(0, 2).to_vector()[4] == Approx(std::sin(2 / std::pow(10000, 0.8))));
   CHECK(sinusoidal_positions(0, 4).numel() == 0);
+  CHECK_THROWS_WITH(sinusoidal_positions(-1, 4), ContainsSubstring("sinusoidal_positions: -1 of width 4; need"));
 }

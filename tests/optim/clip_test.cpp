@@ -56,6 +56,10 @@ TEST_CASE("clip: squares of large f32 do not overflow, of small ones not vanish"
   CHECK(clip_grad_norm(large, 1) == Approx(5e30));
   CHECK(large[0].grad().to_vector()[0] == Approx(0.6));
   CHECK(clip_grad_norm({with_gradient({3e-30, 4e-30}, DType::f32)}, 1) == Approx(5e-30));
+  const std::vector<Tensor> largest{with_gradient({1.8e38, 2.4e38}, DType::f32)};  // the factor is denormal
+  CHECK(clip_grad_norm(largest, 1) == Approx(3e38));
+  CHECK(largest[0].grad().to_vector()[0] == Approx(0.6));
+  CHECK(clip_grad_norm(largest, 1e-3) == Approx(1));
 }
 
 TEST_CASE("clip: both dtypes together") {
