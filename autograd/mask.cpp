@@ -26,6 +26,7 @@ Mask operator&(const Mask& a, const Mask& b) {
 
 Tensor Mask::apply(const Tensor& scores) const {
   constexpr double hidden = -std::numeric_limits<double>::infinity();
+  if (scores.rank() < 2) fail("Mask: scores are ", scores.shape(), "; need (..., queries, keys)");
   Tensor visible = scores;
   if (future_ != Future::visible) {
     visible = masked_fill(visible, hidden_in_time(scores.size(-2), scores.size(-1)), hidden);

@@ -97,6 +97,8 @@ TEST_CASE("mask: what does not fit is an error") {
   CHECK_THROWS_WITH(padding & padding, ContainsSubstring("both masks hide padding"));
   CHECK_THROWS_WITH(Mask::padding(Ids::zeros({3})), ContainsSubstring("Mask::padding: the table is (3,)"));
   CHECK_THROWS_WITH(padding.apply(ones({2, 3})), ContainsSubstring("padding needs (batch, ..., queries, keys)"));
+  CHECK_THROWS_WITH(Mask::causal().apply(ones({3})),
+                    ContainsSubstring("Mask: scores are (3,); need (..., queries, keys)"));
   CHECK_THROWS_AS(padding.apply(ones({2, 2, 4})), Error);  // other keys
   CHECK_THROWS_AS(padding.apply(ones({3, 2, 3})), Error);  // another batch
 }
