@@ -126,6 +126,7 @@ class ClassifyTask : public Task {
     }
     return sum;
   }
+
   Json::Object notes() const override {
     Json::Array classes;
     for (const std::string& name : corpus_.classes) classes.push_back(name);

@@ -60,7 +60,12 @@ std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
 }
 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)
-    : app_(std::move(app)), options_(options), config_(config), task_(task), plan_(std::move(plan)) {
+    : app_(std::move(app)),
+      options_(options),
+      config_(config),
+      task_(task),
+      plan_(std::move(plan)),
+      fingerprint_(task.fingerprint()) {
   if (plan_.steps > 0) check_training(config_, plan_.steps);
   ensure_folder(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
@@ -73,7 +78,7 @@ void Trainer::go_on(const Checkpoint& saved) {
                             config_.optimizer, "; leave it out with --resume, or start anew"));
     }
   }
-  if (note(saved, "data").get<std::int64_t>() != task_.fingerprint()) {
+  if (note(saved, "data").get<std::int64_t>() != fingerprint_) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
   task_.set_place(saved);
@@ -251,7 +256,7 @@ void Trainer::save() {
       {{"app", app_},
        {"options", to_json(options)},
        {"step", steps_done_},
-       {"data", std::int64_t{task_.fingerprint()}},
+       {"data", fingerprint_},
        {"since score",
         Json::Object{
             {"loss", since_.loss}, {"steps", since_.steps}, {"right", since_.hits.right}, {"all", since_.hits.all}}},

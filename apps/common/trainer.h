@@ -123,6 +123,7 @@ class Trainer {
   TrainingConfig config_;
   Task& task_;
   Plan plan_;
+  std::int64_t fingerprint_;  // of the data
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0;
   double gradient_norm_ = 0;

@@ -89,6 +89,7 @@ class GenerateTask : public Task {
   }
 
   std::uint32_t fingerprint() const override { return crc32c(corpus_.validation, crc32c(corpus_.train, 0)); }
+
   Json::Object notes() const override {
     return {{"vocabulary", corpus_.tokenizer->vocabulary()},
             {"batches", to_json(batches_.state())},

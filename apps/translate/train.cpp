@@ -100,6 +100,7 @@ class TranslateTask : public Task {
     }
     return sum;
   }
+
   Json::Object notes() const override {
     return {{"source vocabulary", source_.vocabulary()},
             {"target vocabulary", target_.vocabulary()},
