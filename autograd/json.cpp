@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "autograd/error.h"
 
@@ -54,6 +55,17 @@ void append_utf8(std::string& out, std::uint32_t code) {
 }
 
 /// One pass over the text, by recursive descent, never deeper than Json::max_depth.
+/// A name that two of the entries have, as JSON writes it.
+std::optional<std::string> name_twice(const Json::Object& entries) {
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const auto& entry : entries) names.push_back(entry.first);
+  std::sort(names.begin(), names.end());
+  auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return std::nullopt;
+  return Json(std::string(*twice)).write();
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -148,12 +160,7 @@ class Parser {
   }
 
   void check_distinct(const Json::Object& entries) const {
-    std::vector<std::string_view> keys;
-    keys.reserve(entries.size());
-    for (const auto& entry : entries) keys.push_back(entry.first);
-    std::sort(keys.begin(), keys.end());
-    auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice != keys.end()) wrong(text("the object before this has two entries ", Json(std::string(*twice)).write()));
+    if (auto twice = name_twice(entries)) wrong(text("the object before this has two entries ", *twice));
   }
 
   std::string string() {
@@ -299,6 +306,7 @@ void Json::write(std::string& out) const {
     }
     out.append(items->empty() ? "[]" : "]");
   } else if (auto* entries = get_if<Object>()) {
+    if (auto twice = name_twice(*entries)) fail("json: an object with two entries ", *twice, " cannot be written");
     const char* before = "{";
     for (const auto& [key, entry] : *entries) {
       out.append(std::exchange(before, ","));

@@ -37,7 +37,8 @@ class Json {
   /// The one value that `text` holds. Throws where it is not JSON, with the byte's offset.
   static Json parse(std::string_view text);
 
-  /// Without white space. Throws at a NaN, an infinity and a string that is not UTF-8, which JSON cannot express.
+  /// Without white space. Throws at a NaN, an infinity and a string that is not UTF-8, which JSON cannot express, and
+  /// at two entries of one name, which parse() refuses.
   std::string write() const;
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }

@@ -35,7 +35,7 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   check_no_tape();
   if (fresh.keys.dtype() != fresh.values.dtype() || (length_ > 0 && fresh.keys.dtype() != room_.keys.dtype())) {
     fail("KeyValueCache: keys are ", fresh.keys.dtype(), ", values are ", fresh.values.dtype(),
-         "; need one dtype for all");
+         "; need one dtype for all", length_ > 0 ? text(", ", room_.keys.dtype()) : "");
   }
   if (fresh.keys.rank() != 4 || fresh.values.rank() != 4 ||
       leading(fresh.keys.shape(), 1) != leading(fresh.values.shape(), 1)) {

@@ -13,7 +13,7 @@
 
 namespace reel::nn {
 
-/// What queries are compared with, and what they get for it: (B, H, T, K) each.
+/// What queries are compared with, and what they get for it: (B, H, T, K) and (B, H, T, E), of one dtype.
 struct KeysAndValues {
   Tensor keys, values;
 };
@@ -27,8 +27,8 @@ class KeyValueCache {
   /// How many tokens it remembers.
   int64_t length() const { return length_; }
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
-  /// No gradient would flow back through them: throws if a tape is recording, and if they are not of such a batch, of
-  /// such heads, as those before.
+  /// No gradient would flow back through them: throws if a tape is recording, and if they are not shaped so, or
+  /// not of such a batch, heads and dtype as those before.
   KeysAndValues append(const KeysAndValues& fresh);
   /// Text i of the batch goes on from what was text rows[i]. Throws if a tape is recording.
   void keep(const Ids& rows);

@@ -7,9 +7,9 @@
 #include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
 #include "apps/common/axis.h"
-#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
+#include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
 #include "autograd/tape.h"
@@ -121,8 +121,7 @@ class ClassifyTask : public Task {
   std::uint32_t fingerprint() const override {
     std::uint32_t sum = 0;
     for (const EncodedTexts* part : {&corpus_.train, &corpus_.scored}) {
-      sum = crc32c(part->labels, sum);
-      for (const data::Tokens& tokens : part->tokens) sum = crc32c(tokens, sum);
+      sum = apps::fingerprint(part->tokens, apps::fingerprint(part->labels, sum));
     }
     return sum;
   }

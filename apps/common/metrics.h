@@ -20,7 +20,7 @@ class MetricsFile {
  public:
   /// Starts the file anew with a header: "step", then `columns`. With `resumed_step`, goes on in the file that is
   /// there, after dropping the rows of later steps and a last row that was cut off: the run writes those again. Throws
-  /// where that file has other columns.
+  /// where that file has other columns or a row is damaged.
   MetricsFile(std::filesystem::path path, std::vector<std::string> columns,
               std::optional<int64_t> resumed_step = std::nullopt);
 

@@ -71,7 +71,7 @@ class Options {
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
   /// Fills the variables. At -h or --help it stops, and help_wanted() is true. Throws UsageError, also where a text is
-  /// empty or not UTF-8: a checkpoint could not keep it.
+  /// empty, or not UTF-8: a checkpoint could not keep that.
   void parse(std::span<const std::string> arguments);
 
   bool help_wanted() const { return help_wanted_; }

@@ -43,7 +43,7 @@ class Task {
   /// Scores the validation part, if there is one.
   virtual std::optional<Score> score() = 0;
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
-  /// there is no score.
+  /// there is no score, nor when a resumed run shows what it was when it was saved.
   virtual void show(const std::string& when, bool scored) = 0;
   /// After the last step: prints what the run came to, and returns it for the report.
   virtual Report::Pairs finish() = 0;
@@ -55,11 +55,11 @@ class Task {
   virtual std::string title() const = 0;
   virtual void report(Report& report) = 0;
 
-  /// A number that tells the data from others: all that it learns from and is scored on.
+  /// A number that tells the data from others: all that it learns from and is validated on (fingerprint.h).
   virtual std::uint32_t fingerprint() const = 0;
-  /// What has to be kept beside weights and optimizer: vocabulary, place in the data.
+  /// What has to be kept beside weights and optimizer: vocabulary, place in the data, what it has shown.
   virtual Json::Object notes() const = 0;
-  /// Goes back to the place in the data that `saved` has in its notes.
+  /// Goes back to the place that `saved` has in its notes.
   virtual void set_place(const Checkpoint& saved) = 0;
 };
 

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "apps/common/axis.h"
-#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
+#include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/trainer.h"
@@ -67,6 +67,8 @@ class GenerateTask : public Task {
       std::ostringstream sample;
       print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
+      // Before the first step, a resumed run may do it again.
+      if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
       if (!interrupted()) samples_.emplace_back(when, sample.str());
       std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
     }
@@ -88,7 +90,9 @@ class GenerateTask : public Task {
     show_attention(report);
   }
 
-  std::uint32_t fingerprint() const override { return crc32c(corpus_.validation, crc32c(corpus_.train, 0)); }
+  std::uint32_t fingerprint() const override {
+    return apps::fingerprint(corpus_.test, apps::fingerprint(corpus_.validation, apps::fingerprint(corpus_.train, 0)));
+  }
 
   Json::Object notes() const override {
     return {{"vocabulary", corpus_.tokenizer->vocabulary()},

@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "apps/common/axis.h"
-#include "apps/common/crc32c.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
+#include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
 #include "apps/translate/model.h"
@@ -94,9 +94,7 @@ class TranslateTask : public Task {
   std::uint32_t fingerprint() const override {
     std::uint32_t sum = 0;
     for (const EncodedPairs* part : {&train_, &validation_}) {
-      for (const auto* side : {&part->sources, &part->targets}) {
-        for (const data::Tokens& tokens : *side) sum = crc32c(tokens, sum);
-      }
+      sum = apps::fingerprint(part->targets, apps::fingerprint(part->sources, sum));
     }
     return sum;
   }

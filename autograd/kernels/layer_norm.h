@@ -25,7 +25,7 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
   parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * n;
-      // Measured from one of them, numbers far from zero lose nothing in their sum, and equal ones are all 0.
+      // Measured from one of them, numbers far from zero lose no digits in their sum, and equal ones are all 0.
       const T first = n > 0 ? row[0] : T(0);
       const T distances = sum_vectors<T>(
           n, [&](int64_t i, int64_t count) { return Vec<T>(load_part(row + i, count, first) - splat(first)); });

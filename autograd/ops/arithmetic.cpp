@@ -83,7 +83,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     const Tensor zero = scalar(0, dc.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
     if (grads.needs(1)) {
-      const Tensor slope = c * log(a), of_zero = where(greater(zero, b), slope, zero);
+      const Tensor slope = c * log(a), of_zero = where(greater(b, zero), zero, where(equal(b, zero), zero, slope));
       grads.add(1, dc * where(equal(a, zero), of_zero, slope));
     }
   });

@@ -292,6 +292,22 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
   CHECK(here.metrics("run") == here.metrics("whole"));
 }
 
+TEST_CASE("a run that was stopped just after its first sample has that once", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out whole");
+  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
+                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
+                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  CHECK(stopped.status == 130);
+  const fs::path path = here / "run/checkpoint.safetensors";
+  Checkpoint saved = load_checkpoint(path, "generate");
+  replace_note(saved, "samples", reel::Json::Object{{"before training", "as it was printed"}});
+  save_checkpoint(path, saved);
+  here.must_train("generate", "--out run --resume");
+  CHECK(here.checkpoint("run") == here.checkpoint("whole"));
+  CHECK(here.run("generate", "eval --from run").status == 0);
+}
+
 TEST_CASE("a run without a stderr leaves whole files", "[trainer]") {
   TinyTexts here;
   const std::string train = "\"$bin/generate\" " + TinyTexts::tiny_model("generate") + "--out run ";

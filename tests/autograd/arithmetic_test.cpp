@@ -132,6 +132,7 @@ TEST_CASE("a power of zero") {
   CHECK(power_gradients(0, 2) == std::pair(0.0, 0.0));
   CHECK(power_gradients(0, 0.5) == std::pair(infinity, 0.0));
   CHECK(power_gradients(0, -1) == std::pair(-infinity, -infinity));  // as in PyTorch
+  CHECK(std::isnan(power_gradients(0, not_a_number).second));
   CHECK(power_gradients(2, 0).first == 0);
 }
 

@@ -127,6 +127,8 @@ TEST_CASE("json refuses two entries of one name", "[json]") {
   CHECK_THROWS_WITH(Json::parse(R"({"a": {"b": 1, "c": 2, "b": 3}})"), ContainsSubstring("two entries \"b\""));
   CHECK_THROWS_AS(Json::parse(R"({"a": 1, "\u0061": 2})"), reel::Error);
   CHECK_NOTHROW(Json::parse(R"({"a": 1, "b": {"a": 1}})"));
+  CHECK_THROWS_WITH(Json(Json::Object{{"a", 1}, {"b", 2}, {"a", 3}}).write(),
+                    "json: an object with two entries \"a\" cannot be written");
 }
 
 TEST_CASE("json refuses malformed UTF-8", "[json]") {

@@ -1,5 +1,6 @@
 #include "data/sampler.h"
 
+#include <limits>
 #include <numeric>
 #include <vector>
 

@@ -72,7 +72,8 @@ TEST_CASE("key-value cache: is not for training, nor for other texts") {
                       ContainsSubstring(text("KeyValueCache: keys are (2, 3, 1, 4), values are ", values,
                                              "; need (B, H, T, K) and (B, H, T, E)")));
   }
-  CHECK_THROWS_AS(cache.append({zeros({2, 3, 4, 4}), zeros({2, 3, 4, 5})}), Error);
+  CHECK_THROWS_WITH(cache.append({zeros({2, 3, 4, 4}), zeros({2, 3, 4, 5})}),
+                    ContainsSubstring("keys are f32, values are f32; need one dtype for all, f64"));
   CHECK(cache.length() == 2);
   CHECK(same(cache.append(times(pair, 0, 1)),
              {cat({pair.keys, pair.keys.slice(2, 0, 1)}, 2), cat({pair.values, pair.values.slice(2, 0, 1)}, 2)}));
