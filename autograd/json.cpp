@@ -54,7 +54,6 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// One pass over the text, by recursive descent, never deeper than Json::max_depth.
 /// A name that two of the entries have, as JSON writes it.
 std::optional<std::string> name_twice(const Json::Object& entries) {
   std::vector<std::string_view> names;
@@ -66,6 +65,7 @@ std::optional<std::string> name_twice(const Json::Object& entries) {
   return Json(std::string(*twice)).write();
 }
 
+/// One pass over the text, by recursive descent, never deeper than Json::max_depth.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}

@@ -36,6 +36,14 @@ std::vector<std::string> training_lines(const std::string& out) {
   return lines;
 }
 
+/// A run in the folder run, interrupted while it writes its first sample; its stdout is in out.txt.
+void interrupt_first_sample(const TinyTexts& here) {
+  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
+                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
+                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  REQUIRE(stopped.status == 130);
+}
+
 }  // namespace
 
 TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
@@ -279,10 +287,7 @@ TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
 
 TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
   TinyTexts here;
-  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
-                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
-                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
-  CHECK(stopped.status == 130);
+  interrupt_first_sample(here);
   CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\nStopped after step 0 of 20 and saved. "));
   CHECK(count_of("class='sample'", here.report("run")) == 0);
   here.must_train("generate", "--out run --resume");
@@ -295,10 +300,7 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
 TEST_CASE("a run that was stopped just after its first sample has that once", "[trainer]") {
   TinyTexts here;
   here.must_train("generate", "--out whole");
-  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
-                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
-                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
-  CHECK(stopped.status == 130);
+  interrupt_first_sample(here);
   const fs::path path = here / "run/checkpoint.safetensors";
   Checkpoint saved = load_checkpoint(path, "generate");
   replace_note(saved, "samples", reel::Json::Object{{"before training", "as it was printed"}});
