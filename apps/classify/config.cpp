@@ -35,7 +35,7 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.section("Model");
   o.add_choice(&c.model, "model", Options::no_letter, {"ctransformer", "textclassification"},
                "pooled by the mean or, with --max-pool, by the maximum; or textclassification, always by the mean");
-  o.add_flag(&c.max_pool, "max-pool", Options::no_letter, "pool by the maximum (ctransformer)");
+  o.add_flag(&c.max_pool, "max-pool", Options::no_letter, "pool by the maximum").only_for("model", {"ctransformer"});
   o.add_flag(&c.mask_padding, "mask-padding", Options::no_letter,
              "hide what pads shorter texts from attention and pooling; the published models do not");
   o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
@@ -63,8 +63,8 @@ void declare_classify(Options& o, ClassifyConfig& c) {
         at_least(1).and_at_most(1 << 20));
   declare_training(o, c.training);
 
-  o.section("Output");
-  declare_output(o, c.training);
+  o.section("Run");
+  declare_run(o, c.training);
 }
 
 }  // namespace reel::apps

@@ -202,9 +202,10 @@ void train_classifier(Options& options, ClassifyConfig& config) {
     restore_options(options, *saved, fixed);
     trained = restore_classifier(*saved, path);
   } else {
-    if (config.data.empty()) options.restore(review_defaults());
+    if (config.data.empty()) options.set_defaults(review_defaults());
     start_random(config.training);
   }
+  options.refuse_idle();
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
     trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));

@@ -109,9 +109,15 @@ std::string number_text(double value) {
   return out;
 }
 
+std::string Options::Condition::words() const { return text("--", option, " ", joined(values, " or ")); }
+
 // ---- declaration
 
-void Options::add_option(Option option) {
+void Options::section(std::string title, std::optional<Condition> condition) {
+  sections_.push_back({std::move(title), std::move(condition), options_.size()});
+}
+
+Options& Options::add_option(Option option) {
   option.name = with_hyphens(option.name);
   if (find_name(options_, option.name) || option.name == "help") fail("options: --", option.name, " is declared twice");
   if (option.letter != no_letter && (find_letter(options_, option.letter) || option.letter == 'h')) {
@@ -119,29 +125,37 @@ void Options::add_option(Option option) {
   }
   option.initial = option.get();
   option.set(option.initial);  // a default that breaks its own rule could be kept but not restored
+  if (!sections_.empty()) option.section_condition = sections_.back().condition;
   options_.push_back(std::move(option));
+  return *this;
 }
 
-void Options::add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help, Range range) {
-  add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+Options& Options::add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help,
+                      Range range) {
+  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
 }
 
-void Options::add(double* value, std::string name, char letter, std::string unit, std::string help, Range range) {
-  add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+Options& Options::add(double* value, std::string name, char letter, std::string unit, std::string help, Range range) {
+  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
 }
 
-void Options::add(std::string* value, std::string name, char letter, std::string unit, std::string help) {
-  add_option({std::move(name), letter, std::move(unit), std::move(help), value});
+Options& Options::add(std::string* value, std::string name, char letter, std::string unit, std::string help) {
+  return add_option({std::move(name), letter, std::move(unit), std::move(help), value});
 }
 
-void Options::add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
-                         std::string help) {
+Options& Options::add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
+                             std::string help) {
   std::string unit = joined(choices, "|");
-  add_option({std::move(name), letter, std::move(unit), std::move(help), value, {}, std::move(choices)});
+  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, {}, std::move(choices)});
 }
 
-void Options::add_flag(bool* value, std::string name, char letter, std::string help) {
-  add_option({std::move(name), letter, "", std::move(help), value});
+Options& Options::add_flag(bool* value, std::string name, char letter, std::string help) {
+  return add_option({std::move(name), letter, "", std::move(help), value});
+}
+
+Options& Options::only_for(std::string other, std::vector<std::string> values) {
+  options_.back().conditions.push_back({std::move(other), std::move(values)});
+  return *this;
 }
 
 void Options::add_arguments(std::vector<std::string>* values, std::string unit, std::string help) {
@@ -203,6 +217,37 @@ void Options::restore(const std::vector<std::pair<std::string, std::string>>& va
     } catch (const UsageError& error) {
       fail("the stored configuration does not fit: ", error.what());
     }
+  }
+}
+
+void Options::set_defaults(const std::vector<std::pair<std::string, std::string>>& values) {
+  for (const auto& [name, value] : values) {
+    Option* option = find_name(options_, name);
+    if (!option) fail("options: there is no --", name, " to have a default");
+    if (!option->given && !unmet(*option)) option->set(value);
+  }
+}
+
+const Options::Condition* Options::unmet(const Option& option) const {
+  auto is_unmet = [&](const Condition& condition) {
+    const Option* other = find_name(options_, condition.option);
+    if (!other) fail("options: there is no --", condition.option, " for --", option.name, " to depend on");
+    return std::find(condition.values.begin(), condition.values.end(), other->get()) == condition.values.end();
+  };
+  if (option.section_condition && is_unmet(*option.section_condition)) return &*option.section_condition;
+  const auto found = std::find_if(option.conditions.begin(), option.conditions.end(), is_unmet);
+  return found == option.conditions.end() ? nullptr : &*found;
+}
+
+void Options::refuse_idle() const {
+  for (const Option& option : options_) {
+    const Condition* condition = unmet(option);
+    if (!condition || option.get() == option.initial) continue;
+    const std::string value = find_name(options_, condition->option)->get();
+    const std::string back = option.is_flag() ? text(option.initial == "true" ? "" : "no-", option.name)
+                                              : text(option.name, " ", option.initial);
+    refuse("--", option.name, ": only for ", condition->words(), ", not ", value, "; ",
+           option.given ? "leave it out" : text("set it back with --", back));
   }
 }
 
@@ -333,15 +378,15 @@ std::string Options::Option::usage() const {
 }
 
 std::string Options::Option::description() const {
-  std::string limits;
+  std::vector<std::string> notes;
+  for (const Condition& condition : conditions) notes.push_back("for " + condition.words());
   if (is_flag()) {
-    if (initial == "true") limits = text("on unless --no-", name);
+    if (initial == "true") notes.push_back("on unless --no-" + name);
   } else if (!initial.empty()) {
-    limits = text("default ", initial);
+    notes.push_back("default " + initial);
   }
-  std::string words = range.words();
-  if (!words.empty()) limits += (limits.empty() ? "" : "; ") + words;
-  return limits.empty() ? help : text(help, " [", limits, "]");
+  if (const std::string limits = range.words(); !limits.empty()) notes.push_back(limits);
+  return notes.empty() ? help : text(help, " [", joined(notes, "; "), "]");
 }
 
 std::string Options::help(std::string_view command, std::string_view summary, int width) const {
@@ -376,7 +421,10 @@ std::string Options::help(std::string_view command, std::string_view summary, in
   auto section = sections_.begin();
   for (std::size_t i = 0; i < options_.size(); ++i) {
     if (i == 0 && sections_.empty()) out.push_back('\n');
-    for (; section != sections_.end() && section->first == i; ++section) out.append(text("\n", section->title, ":\n"));
+    for (; section != sections_.end() && section->first == i; ++section) {
+      const std::string condition = section->condition ? " (for " + section->condition->words() + ")" : "";
+      out.append(text("\n", section->title, condition, ":\n"));
+    }
     list(options_[i].usage(), options_[i].description());
   }
   out.push_back('\n');

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,18 +56,30 @@ class Options {
  public:
   static constexpr char no_letter = '\0';
 
-  /// The heading under which -h lists what is added from here on.
-  void section(std::string title) { sections_.push_back({std::move(title), options_.size()}); }
+  /// An option means something only where another, a choice, has one of these values.
+  struct Condition {
+    std::string option;
+    std::vector<std::string> values;
+
+    /// "--model naive or conv"
+    std::string words() const;
+  };
+
+  /// The heading under which -h lists what is added from here on, and on what all of it depends, if on anything.
+  void section(std::string title, std::optional<Condition> condition = {});
 
   // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
   // help: N, RATE, FILE.
-  void add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
-  void add(double* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
-  void add(std::string* value, std::string name, char letter, std::string unit, std::string help);
+  Options& add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help,
+               Range range = {});
+  Options& add(double* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
+  Options& add(std::string* value, std::string name, char letter, std::string unit, std::string help);
   /// One word out of `choices`.
-  void add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
-                  std::string help);
-  void add_flag(bool* value, std::string name, char letter, std::string help);
+  Options& add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
+                      std::string help);
+  Options& add_flag(bool* value, std::string name, char letter, std::string help);
+  /// The option added last depends on another one.
+  Options& only_for(std::string other, std::vector<std::string> values);
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
@@ -80,6 +93,11 @@ class Options {
 
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
+
+  /// Other defaults, for options that were not given and do not depend on what is not so.
+  void set_defaults(const std::vector<std::pair<std::string, std::string>>& values);
+  /// Throws UsageError if an option has not its default value, and depends on what is not so.
+  void refuse_idle() const;
 
   /// Every option with its value, in order of declaration, for a checkpoint to keep.
   std::vector<std::pair<std::string, std::string>> values() const;
@@ -99,6 +117,8 @@ class Options {
     Range range{};
     std::vector<std::string> choices{};
     std::string initial{};
+    std::vector<Condition> conditions{};  // but for that of its section
+    std::optional<Condition> section_condition{};
     bool given = false;
 
     bool is_flag() const { return std::holds_alternative<bool*>(target); }
@@ -113,6 +133,7 @@ class Options {
 
   struct Section {
     std::string title;
+    std::optional<Condition> condition;
     std::size_t first;  // among options_
   };
 
@@ -124,7 +145,9 @@ class Options {
 
   class Parser;
 
-  void add_option(Option option);
+  Options& add_option(Option option);
+  /// That of an option which is not so; null if it means something.
+  const Condition* unmet(const Option& option) const;
 
   std::vector<Option> options_;
   std::vector<Section> sections_;

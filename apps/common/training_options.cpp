@@ -20,9 +20,11 @@ void declare_training(Options& o, TrainingConfig& c) {
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
   o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
   o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
-        at_least(0).and_less_than(1));
+        at_least(0).and_less_than(1))
+      .only_for("optimizer", {"adam", "adamw"});
   o.add_flag(&c.lazy_adam, "lazy-adam", Options::no_letter,
-             "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies");
+             "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies")
+      .only_for("optimizer", {"adam", "adamw"});
   o.add(&c.weight_decay, "weight-decay", Options::no_letter, "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
   o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "wsd", "invsqrt"},
@@ -30,15 +32,17 @@ void declare_training(Options& o, TrainingConfig& c) {
                "straight down to --min-lr, or falling with the root of the step");
   o.add(&c.lr_warmup, "lr-warmup", Options::no_letter, "N", "examples seen until the learning rate is reached",
         at_least(0));
-  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where cosine and wsd end", at_least(0));
-  o.add(&c.lr_decay, "lr-decay", Options::no_letter, "N", "examples at the end of the run in which wsd falls",
-        at_least(0));
+  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where the rate ends", at_least(0))
+      .only_for("schedule", {"cosine", "wsd"});
+  o.add(&c.lr_decay, "lr-decay", Options::no_letter, "N", "examples at the end of the run in which the rate falls",
+        at_least(0))
+      .only_for("schedule", {"wsd"});
   o.add(&c.gradient_clipping, "gradient-clipping", Options::no_letter, "NORM",
         "largest norm of all gradients together; they are scaled down to it", more_than(0));
-  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed");
 }
 
-void declare_output(Options& o, TrainingConfig& c) {
+void declare_run(Options& o, TrainingConfig& c) {
+  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed");
   o.add(&c.out, "out", 'o', "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
   o.add(&c.tb_dir, "tb_dir", 'T', "DIR", "folder for TensorBoard's event files; without it, that of --out");
   o.add_flag(&c.resume, "resume", Options::no_letter,
@@ -61,23 +65,10 @@ void check_optimizer(const TrainingConfig& c) {
   if (c.optimizer == "adamw" && c.weight_decay == 0) {
     throw UsageError("--optimizer adamw: without decay it is adam; say with --weight-decay how much, such as 0.01");
   }
-  if (c.optimizer != "sgd") return;
-  if (c.beta2 != TrainingConfig().beta2)
-    throw UsageError("--beta2: sgd has none; choose adam or adamw, or leave it out");
-  if (c.lazy_adam) throw UsageError("--lazy-adam: sgd is no Adam; choose adam or adamw, or leave it out");
 }
 
 void check_schedule(const TrainingConfig& c, std::int64_t steps) {
-  const bool ends = c.schedule == "cosine" || c.schedule == "wsd";
-  if (!ends && c.min_lr > 0) {
-    throw UsageError(
-        text("--min-lr: --schedule ", c.schedule, " ends at no rate; choose cosine or wsd, or leave it at 0"));
-  }
-  if (c.schedule != "wsd" && c.lr_decay > 0) {
-    throw UsageError(
-        text("--lr-decay: --schedule ", c.schedule, " has no fall at its end; choose wsd, or leave it at 0"));
-  }
-  if (!ends) return;
+  if (c.schedule != "cosine" && c.schedule != "wsd") return;  // they end at no rate
   if (c.min_lr > c.learn_rate) {
     throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learn_rate));
   }

@@ -40,9 +40,9 @@ struct TrainingConfig {
   std::int64_t steps_for(std::int64_t examples) const;
 };
 
-/// Declares the options of a step, and then those of the output, each group under the section that is open.
+/// Declares the options of a step, and then those of the whole run, each group under the section that is open.
 void declare_training(Options& options, TrainingConfig& config);
-void declare_output(Options& options, TrainingConfig& config);
+void declare_run(Options& options, TrainingConfig& config);
 
 /// Adds --threads and, to be called when options are parsed, obeys it.
 void add_threads(Options& options, std::int64_t& threads);

@@ -3,6 +3,7 @@
 namespace reel::apps {
 
 void declare_train(Options& o, GenerateConfig& c) {
+  const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
   o.section("Data");
   o.add(&c.data, "data", 'D', "FILE", "text to learn from, UTF-8; without it, Reel's own source");
   o.add_choice(&c.tokenizer, "tokenizer", Options::no_letter, {"char", "byte"},
@@ -15,23 +16,28 @@ void declare_train(Options& o, GenerateConfig& c) {
   o.add_choice(&c.model, "model", Options::no_letter, {"gtransformer", "naive", "conv", "ngram"},
                "which model; all learn by gradients but ngram, which counts");
   o.add(&c.context, "context", 'C', "N", "tokens that a prediction may look back on", at_least(1).and_at_most(1 << 20));
-  o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
-  o.add(&c.heads, "heads", 'H', "N", "attention heads, each as wide as the embedding (gtransformer)",
-        at_least(1).and_at_most(1 << 10));
-  o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));
-  o.add(&c.order, "order", Options::no_letter, "N", "tokens that are counted together with the next (ngram)",
-        at_least(0).and_at_most(64));
+  o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16))
+      .only_for("model", learning);
+  o.add(&c.heads, "heads", 'H', "N", "attention heads, each as wide as the embedding", at_least(1).and_at_most(1 << 10))
+      .only_for("model", {"gtransformer"});
+  o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10))
+      .only_for("model", learning);
+  o.add(&c.order, "order", Options::no_letter, "N", "tokens that are counted together with the next",
+        at_least(0).and_at_most(64))
+      .only_for("model", {"ngram"});
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
-        at_least(0).and_less_than(1));
+        at_least(0).and_less_than(1))
+      .only_for("model", learning);
 
-  o.section("Training");
+  o.section("Training", Options::Condition{"model", learning});
   o.add(&c.num_batches, "num-batches", 'N', "N", "steps; Ctrl-C ends earlier and saves", at_least(1));
   declare_training(o, c.training);
 
-  o.section("Output");
-  declare_output(o, c.training);
+  o.section("Run");
+  declare_run(o, c.training);
   o.add(&c.test_every, "test-every", Options::no_letter, "N", "steps between validation, sample and checkpoint",
-        at_least(1));
+        at_least(1))
+      .only_for("model", learning);
   o.add(&c.sample_length, "sample-length", Options::no_letter, "N", "tokens of a sample", at_least(0));
 }
 

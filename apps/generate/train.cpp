@@ -154,6 +154,7 @@ void train(Options& options, GenerateConfig& config) {
   } else {
     start_random(training);
   }
+  options.refuse_idle();
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer));
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 

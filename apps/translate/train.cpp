@@ -204,7 +204,7 @@ void train_translator(Options& options, TranslateConfig& config) {
     trained = restore_translator(*saved, path);
   } else {
     if (config.data.empty()) {
-      options.restore(sentence_defaults());
+      options.set_defaults(sentence_defaults());
       if (config.source != "en" || config.target != "de") {
         throw UsageError(
             "--source and --target: the built-in sentences are English to German; name others with --data");
@@ -213,6 +213,7 @@ void train_translator(Options& options, TranslateConfig& config) {
     check_heads(config);
     start_random(training);
   }
+  options.refuse_idle();
   data::ParallelData data = config.data.empty() ? data::sentence_corpus()
                                                 : data::read_parallel_folder(config.data, config.source, config.target);
   if (config.final_run && data.tests.empty()) {

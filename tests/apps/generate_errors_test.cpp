@@ -71,19 +71,25 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
                 "--lr-warmup: 1000 examples are 250 steps of the run's 20; --schedule cosine needs some");
   check_refused(here.train("generate", "--optimizer adamw"), 2, "without decay it is adam; say with --weight-decay");
-  check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2, "--beta2: sgd has none");
-  check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: sgd is no Adam");
+  check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2,
+                "--beta2: only for --optimizer adam or adamw, not sgd; leave it out");
+  check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: only for --optimizer adam");
+  check_refused(here.train("generate", "--model conv -H 2"), 2,
+                "--heads: only for --model gtransformer, not conv; leave it out");
+  check_refused(here.train("generate", "--model ngram -l 1e-2"), 2,
+                "--learn-rate: only for --model gtransformer or naive or conv, not ngram; leave it out");
+  check_refused(here.train("generate", "--order 4"), 2, "--order: only for --model ngram, not gtransformer");
   check_refused(here.run("generate", "train --data ''"), 2, "--data: the value FILE is empty");
   check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");
   check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
   for (const char* schedule : {"constant", "invsqrt"}) {
     check_refused(here.train("generate", std::string("--min-lr 1e-4 --schedule ") + schedule), 2,
-                  std::string("--min-lr: --schedule ") + schedule + " ends at no rate; choose cosine or wsd");
+                  std::string("--min-lr: only for --schedule cosine or wsd, not ") + schedule + "; leave it out");
   }
   for (const char* schedule : {"constant", "invsqrt", "cosine"}) {
     check_refused(here.train("generate", std::string("--lr-decay 40 --schedule ") + schedule), 2,
-                  std::string("--lr-decay: --schedule ") + schedule + " has no fall at its end; choose wsd");
+                  std::string("--lr-decay: only for --schedule wsd, not ") + schedule + "; leave it out");
   }
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
                 "--min-lr: 1 is more than the --learn-rate of 0.01");

@@ -203,6 +203,100 @@ TEST_CASE("a configuration goes into a checkpoint and comes back", "[options]") 
   CHECK_FALSE(resumed.options.given("optimizer"));
 }
 
+namespace {
+
+/// Options of which some mean something only for a model, and all of a section only for one that learns.
+struct ModelOptions {
+  std::string model = "deep";
+  std::int64_t depth = 2, order = 3, steps = 100;
+  bool norm = true;
+  Options options;
+
+  ModelOptions() {
+    options.add_choice(&model, "model", Options::no_letter, {"deep", "flat", "counting"}, "which");
+    options.add(&depth, "depth", 'd', "N", "blocks", at_least(1)).only_for("model", {"deep"});
+    options.add(&order, "order", Options::no_letter, "N", "tokens").only_for("model", {"counting"});
+    options.section("Learning", Options::Condition{"model", {"deep", "flat"}});
+    options.add(&steps, "steps", 'N', "N", "steps");
+    options.add_flag(&norm, "norm", Options::no_letter, "norms").only_for("model", {"deep"});
+  }
+  ModelOptions(const ModelOptions&) = delete;
+
+  std::string error() const {
+    try {
+      options.refuse_idle();
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  std::string error_of(const std::vector<std::string>& arguments) {
+    options.parse(arguments);
+    return error();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an option that means nothing beside the others is refused", "[options]") {
+  auto error_of = [](const std::vector<std::string>& arguments) { return ModelOptions().error_of(arguments); };
+  CHECK(error_of({}) == "no error");
+  CHECK(error_of({"-d", "3", "-N", "7", "--no-norm"}) == "no error");
+  CHECK(error_of({"--model", "counting", "--order", "4"}) == "no error");
+  CHECK(error_of({"--model", "flat", "-d", "2", "-N", "7"}) == "no error");  // the default is as good as none
+  CHECK(error_of({"--model", "flat", "-d", "3"}) == "--depth: only for --model deep, not flat; leave it out");
+  CHECK(error_of({"--model", "flat", "--no-norm"}) == "--norm: only for --model deep, not flat; leave it out");
+  CHECK(error_of({"--order", "4"}) == "--order: only for --model counting, not deep; leave it out");
+  CHECK(error_of({"-N", "7", "--model", "counting"}) ==
+        "--steps: only for --model deep or flat, not counting; leave it out");
+}
+
+TEST_CASE("a kept option that means nothing any longer can be set back", "[options]") {
+  ModelOptions saved;
+  saved.options.parse(std::vector<std::string>{"-d", "3", "--no-norm"});
+  ModelOptions changed;
+  changed.options.parse(std::vector<std::string>{"--model", "flat"});
+  changed.options.restore(saved.options.values());
+  CHECK(changed.error() == "--depth: only for --model deep, not flat; set it back with --depth 2");
+  changed.options.parse(std::vector<std::string>{"--depth", "2"});
+  CHECK(changed.error() == "--norm: only for --model deep, not flat; set it back with --norm");
+  changed.options.parse(std::vector<std::string>{"--norm"});
+  CHECK(changed.error() == "no error");
+}
+
+TEST_CASE("other defaults are for options that mean something and were not given", "[options]") {
+  const std::vector<std::pair<std::string, std::string>> defaults{{"depth", "5"}, {"steps", "9"}};
+  ModelOptions deep;
+  deep.options.parse(std::vector<std::string>{"-N", "7"});
+  deep.options.set_defaults(defaults);
+  CHECK(deep.depth == 5);
+  CHECK(deep.steps == 7);
+  ModelOptions flat;
+  flat.options.parse(std::vector<std::string>{"--model", "flat"});
+  flat.options.set_defaults(defaults);
+  CHECK(flat.depth == 2);
+  CHECK(flat.steps == 9);
+  CHECK(flat.error() == "no error");
+  CHECK_THROWS_AS(flat.options.set_defaults({{"colour", "red"}}), reel::Error);
+}
+
+TEST_CASE("the help page says what options depend on", "[options]") {
+  CHECK(ModelOptions().options.help("learn", "Learn.", 80) == R"(usage: learn [options]
+
+Learn.
+      --model deep|flat|counting
+                 which [default deep]
+  -d, --depth N  blocks [for --model deep; default 2; at least 1]
+      --order N  tokens [for --model counting; default 3]
+
+Learning (for --model deep or flat):
+  -N, --steps N  steps [default 100]
+      --norm     norms [for --model deep; on unless --no-norm]
+
+  -h, --help     show this page
+)");
+}
+
 TEST_CASE("doubles survive being kept bit for bit", "[options]") {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(-300, 300);

@@ -71,17 +71,21 @@ class TinyTexts : public Workplace {
     write_pairs("test_b", 5, 4);
   }
 
-  /// The options of a tiny model.
-  static std::string tiny_model(const std::string& program) {
+  /// The options of a tiny model; `arguments` may name one to which not all of them mean something.
+  static std::string tiny_model(const std::string& program, const std::string& arguments = "") {
+    auto is = [&](const std::string& model) { return arguments.find("--model " + model) != std::string::npos; };
+    const std::string heads = is("naive") || is("conv") || is("rnn") ? "" : "-H 2 ", depth = is("rnn") ? "" : "-d 1 ";
     if (program == "generate") {
-      return "train --data text.txt -N 20 -b 4 -C 16 -E 16 -H 2 -d 1 -l 1e-2 --lr-warmup 16 --sample-length 10 ";
+      const std::string learning = "-N 20 -b 4 -E 16 -l 1e-2 --lr-warmup 16 " + heads + depth;
+      return "train --data text.txt -C 16 --sample-length 10 " + (is("ngram") ? "" : learning);
     }
-    const std::string data = program == "classify" ? "--data reviews " : "--data pairs --hidden 16 --min-count 1 ";
-    return "train -E 16 -H 2 -d 1 -M 8 -e 2 -b 8 -l 1e-2 --lr-warmup 32 " + data;
+    const std::string data = program == "classify" ? "--data reviews " : "--data pairs --min-count 1 ";
+    const std::string hidden = program == "translate" && !is("rnn") ? "--hidden 16 " : "";
+    return "train -E 16 -M 8 -e 2 -b 8 -l 1e-2 --lr-warmup 32 " + heads + depth + hidden + data;
   }
   /// Trains one; `arguments` add to its options, or replace them.
   Outcome train(const std::string& program, const std::string& arguments) const {
-    return run(program, tiny_model(program) + arguments);
+    return run(program, tiny_model(program, arguments) + arguments);
   }
   /// The same where nothing but success will do.
   Outcome must_train(const std::string& program, const std::string& arguments) const {

@@ -63,7 +63,11 @@ TEST_CASE("translate: wrong command lines are refused", "[translate]") {
                   "--source and --target: the built-in sentences are English to German; name others with --data");
   }
   check_refused(here.train("translate", "-H 3"), 2, "--heads: 3 cannot share out the --embedding of 16");
-  CHECK(here.train("translate", "-H 3 --model rnn --out rnn").status == 0);
+  check_refused(here.train("translate", "-H 3 --model rnn"), 2,
+                "--heads: only for --model transformer, not rnn; leave it out");
+  check_refused(here.train("translate", "--no-embedding-norm --norm pre"), 2,
+                "--embedding-norm: only for --norm post, not pre; leave it out");
+  check_refused(here.run("translate", "train --model rnn --hidden 8"), 2, "--hidden: only for --model transformer");
   check_refused(here.train("translate", "--model lstm"), 2, "--model: \"lstm\" is none of transformer, rnn");
   check_refused(here.train("translate", "--label-smoothing 1"), 2, "--label-smoothing: 1 is out of range");
   check_refused(here.train("translate", "--positions none"), 2, "--positions: \"none\" is none of sinusoidal, learned");
