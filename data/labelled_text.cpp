@@ -93,6 +93,15 @@ std::vector<std::string> sorted_names(const fs::path& folder, Accept accept) {
   return names;
 }
 
+/// Where the part of this name lies in `folder`.
+std::optional<fs::path> find_part(const fs::path& folder, const std::string& name) {
+  for (const char* ending : {"", ".tsv", ".csv"}) {
+    const fs::path path = folder / (name + ending);
+    if (*ending ? fs::exists(path) : fs::is_directory(path)) return path;
+  }
+  return std::nullopt;
+}
+
 LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {
   std::sort(rows.begin(), rows.end());
   LabelledText part{{}, {}, data.classes};
@@ -152,24 +161,30 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
   return data;
 }
 
+LabelledText read_labelled_part(const fs::path& path, const TableColumns& columns,
+                                const std::vector<std::string>& classes) {
+  return fs::is_directory(path) ? read_class_folders(path, classes) : read_labelled_table(path, columns, classes);
+}
+
 LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns,
                                 const std::vector<std::string>& classes) {
   if (!fs::is_directory(path)) return {read_labelled_table(path, columns, classes), std::nullopt};
-  auto read_parts = [&](const std::string& ending, auto read) {
-    LabelledData data{read(path / ("train" + ending), classes), std::nullopt};
-    const fs::path test = path / ("test" + ending);
-    if (fs::exists(test)) data.test = read(test, data.train.classes);
-    return data;
-  };
-  if (fs::is_directory(path / "train")) return read_parts("", read_class_folders);
-  for (const char* ending : {".tsv", ".csv"}) {
-    if (!fs::exists(path / (std::string("train") + ending))) continue;
-    return read_parts(ending, [&](const fs::path& file, const std::vector<std::string>& known) {
-      return read_labelled_table(file, columns, known);
-    });
+  const auto train = find_part(path, "train");
+  if (!train) {
+    fail(path.string(),
+         ": holds no labelled texts; need train/ and test/ with a folder a class in each, as in aclImdb, ",
+         "or train.tsv and test.tsv, or train.csv and test.csv");
   }
-  fail(path.string(), ": holds no labelled texts; need train/ and test/ with a folder a class in each, as in aclImdb, ",
-       "or train.tsv and test.tsv, or train.csv and test.csv");
+  LabelledData data{read_labelled_part(*train, columns, classes), std::nullopt};
+  data.test = read_labelled_test(path, columns, data.train.classes);
+  return data;
+}
+
+std::optional<LabelledText> read_labelled_test(const fs::path& path, const TableColumns& columns,
+                                               const std::vector<std::string>& classes) {
+  const auto test = find_part(path, "test");
+  if (!test) return std::nullopt;
+  return read_labelled_part(*test, columns, classes);
 }
 
 Split<LabelledText> split(const LabelledText& data, double share, Generator& generator) {

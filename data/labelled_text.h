@@ -49,6 +49,10 @@ LabelledText read_labelled_table(const std::filesystem::path& file, const TableC
 /// A folder with one folder a class. Throws also if a class has no folder or no .txt file in it.
 LabelledText read_class_folders(const std::filesystem::path& folder, const std::vector<std::string>& classes = {});
 
+/// Either of them.
+LabelledText read_labelled_part(const std::filesystem::path& path, const TableColumns& columns = {},
+                                const std::vector<std::string>& classes = {});
+
 struct LabelledData {
   LabelledText train;
   std::optional<LabelledText> test;  // of the same classes, if there is one
@@ -57,6 +61,10 @@ struct LabelledData {
 /// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.
 LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {},
                                 const std::vector<std::string>& classes = {});
+
+/// The test part alone, of a folder that has one.
+std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path, const TableColumns& columns,
+                                               const std::vector<std::string>& classes);
 
 /// floor(share * size) texts drawn at random, and the others, each part in the order of `data`; what is cut from the
 /// training part to validate. Throws unless 0 < share < 1.

@@ -23,6 +23,12 @@ data::LabelledData read_classify_data(const ClassifyConfig& config, const std::v
   return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
 }
 
+std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& config,
+                                                     const std::vector<std::string>& classes) {
+  return config.data.empty() ? data::review_corpus().test
+                             : data::read_labelled_test(config.data, config.columns, classes);
+}
+
 data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
   Generator generator = random_stream(config.training.seed, Stream::samples);
   auto parts = data::split(train, config.split, generator);

@@ -22,6 +22,9 @@ data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenize
 
 /// The data of config.data, or the built-in reviews; with the classes of a checkpoint, or those that occur.
 data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes = {});
+/// Their test part, if they have one.
+std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& config,
+                                                     const std::vector<std::string>& classes);
 
 /// The training part cut in two by config.split, in the same way for the same seed: what trains, and what validates.
 data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train);

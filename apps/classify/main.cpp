@@ -1,6 +1,7 @@
 // classify: a model that says which class a text is of.
 
 #include <iostream>
+#include <optional>
 
 #include "apps/classify/corpus.h"
 #include "apps/classify/model.h"
@@ -29,8 +30,8 @@ struct EvalConfig {
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
   o.add(&c.data, "data", 'D', "PATH",
-        "texts to score: the test part of a folder, or one table; without it, the test part of what it was trained on "
-        "or, where that has none, the validation part");
+        "texts to score: the test part of a folder, a folder with a folder a class, or one table; without it, the test "
+        "part of what it was trained on or, where that has none, the validation part");
   o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN",
         "of a table: its name, or its number from 1; without it, as in training");
   o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "the same for the text");
@@ -47,12 +48,14 @@ void eval(Options& options, EvalConfig& c) {
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
   if (options.given("header")) trained.config.columns.header = c.columns.header;
-  const data::LabelledData data = read_classify_data(trained.config, trained.classes);
-  const bool validation = !data.test && c.data.empty();
-  const data::LabelledText part = data.test    ? *data.test
-                                  : validation ? train_and_validation(trained.config, data.train).rest
-                                               : data.train;
-  const EncodedTexts texts = encode(part, *trained.tokenizer, trained.config);
+  std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
+  const bool validation = !part && c.data.empty();
+  if (validation) {
+    part = train_and_validation(trained.config, read_classify_data(trained.config, trained.classes).train).rest;
+  } else if (!part) {
+    part = data::read_labelled_part(c.data, trained.config.columns, trained.classes);
+  }
+  const EncodedTexts texts = encode(*part, *trained.tokenizer, trained.config);
   auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
   std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
             << line_of_texts(evaluate(*trained.model, logits, texts, c.batch_size)) << std::endl;

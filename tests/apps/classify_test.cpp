@@ -127,7 +127,19 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   const Outcome folder = here.must_train("classify", "--data acl --out folder");
   CHECK_THAT(folder.out, ContainsSubstring("acl: 10 texts to train on, 2 to validate, 2 classes"));
   CHECK_THAT(folder.out, ContainsSubstring("a grey  day\n") || ContainsSubstring("a warm day\n"));
-  CHECK(line_of(here.run("classify", "eval --from folder").out, "test ctransformer").texts == 12);
+  const Outcome scored = here.run("classify", "eval --from folder");
+  CHECK(line_of(scored.out, "test ctransformer").texts == 12);
+
+  // To score, no training part is needed.
+  here.shell("mkdir part && mv acl/test part");
+  CHECK_THAT(here.run("classify", "eval --from folder").out, ContainsSubstring("validation ctransformer"));
+  here.shell("rm -r acl/train");
+  CHECK(here.run("classify", "eval --from folder --data part").out == scored.out);
+  CHECK(here.run("classify", "eval --from folder --data part/test").out == scored.out);
+  check_refused("classify", here.run("classify", "eval --from folder"), 1,
+                "acl: holds no labelled texts; need train/ and test/");
+  check_refused("classify", here.run("classify", "eval --from folder --data acl"), 1,
+                "acl: has no folders; need one a class");
 }
 
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {

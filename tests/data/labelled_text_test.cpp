@@ -145,6 +145,25 @@ TEST_CASE("a test part takes its classes from the training part") {
   CHECK_FALSE(read_labelled_data(folder.path()).test);
 }
 
+TEST_CASE("a test part is read without a training part, if there is one") {
+  TemporaryFolder folder;
+  const Strings classes{"neg", "odd", "pos"};
+  CHECK_FALSE(read_labelled_test(folder.path(), {}, classes));
+  CHECK_FALSE(read_labelled_test(folder / "missing", {}, classes));
+  const auto table = folder.write("test.csv", "label,text\npos,fine\n");
+  CHECK_FALSE(read_labelled_test(table, {}, classes));
+  const auto from_table = read_labelled_test(folder.path(), {}, classes);
+  REQUIRE(from_table);
+  CHECK(from_table->labels == Labels{2});
+  CHECK(read_labelled_part(table, {}, classes).texts == from_table->texts);
+
+  for (const char* label : {"neg", "odd", "pos"}) folder.write(std::string("test/") + label + "/1.txt", label);
+  const auto from_folders = read_labelled_test(folder.path(), {}, classes);
+  REQUIRE(from_folders);
+  CHECK(from_folders->texts == classes);
+  CHECK(read_labelled_part(folder / "test", {}, classes).texts == classes);
+}
+
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {
   TemporaryFolder folder;
   auto file = folder.write("all.csv", "label,text\npos,fine\n");
