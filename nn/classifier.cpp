@@ -34,6 +34,9 @@ Embedding start_of_positions(const ClassifierConfig& c) {
 }  // namespace
 
 Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding) {
+  if (x.rank() != 3 || padding.shape() != leading(x.shape(), 1)) {
+    fail("pool: x is ", x.shape(), ", padding is ", padding.shape(), "; need (B, T, D) and (B, T)");
+  }
   const Ids places = padding.view({x.size(0), x.size(1), 1});
   const bool no_places = x.size(1) == 0;  // where there is no maximum, and a sum is 0
   if (pooling == Pooling::mean || no_places) {

@@ -144,7 +144,9 @@ MarkovModel::MarkovModel(std::span<const std::int32_t> tokens, const Config& con
   if (config.vocabulary < 1 || config.vocabulary > max_vocabulary) {
     fail("MarkovModel: the vocabulary is ", config.vocabulary, "; need 1 to ", max_vocabulary, " tokens");
   }
-  if (config.order < 0) fail("MarkovModel: the order is ", config.order, "; need order >= 0");
+  if (config.order < 0 || config.order > max_order) {
+    fail("MarkovModel: the order is ", config.order, "; need 0 to ", max_order);
+  }
   counts_ = std::make_shared<Counts>(to_tokens(tokens, config.vocabulary), static_cast<std::size_t>(config.order));
   constant("tokens", to_tensor(tokens));
 }

@@ -24,13 +24,17 @@ namespace reel::nn {
 
 class MarkovModel : public LanguageModel {
  public:
+  /// Each more is another table of what the text holds.
+  static constexpr int64_t max_order = 64;
+
   struct Config {
     int64_t vocabulary = 0;
     int64_t context = 256;  // the longest text it is asked about
     int64_t order = 6;      // how many tokens it looks back on
   };
 
-  /// Counts what follows what in `tokens`, the training text. Throws if an id is not in 0 .. vocabulary - 1.
+  /// Counts what follows what in `tokens`, the training text. Throws if an id is not in 0 .. vocabulary - 1, or the
+  /// order not in 0 .. max_order.
   MarkovModel(std::span<const std::int32_t> tokens, const Config& config);
   /// The model whose state_dict() this is: nothing but "tokens", the training text, in f32. It is not loaded with
   /// load_state_dict(), which would not count again. Throws if `state` is of something else.

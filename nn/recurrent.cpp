@@ -19,6 +19,7 @@ Ids column(const Ids& table, int64_t t) {
 }  // namespace
 
 Recurrent::Recurrent(int64_t input, int64_t width, int64_t gates, DType dtype) {
+  if (width < 1) fail("Recurrent: the width is ", width, "; need at least 1");
   const double bound = 1 / std::sqrt(static_cast<double>(width));
   auto initial = [&](const char* name, const Shape& shape) {
     return parameter(name, uniform(shape, -bound, bound, dtype));

@@ -1,5 +1,7 @@
 #include "apps/generate/config.h"
 
+#include "nn/markov_model.h"
+
 namespace reel::apps {
 
 void declare_train(Options& o, GenerateConfig& c) {
@@ -23,7 +25,7 @@ void declare_train(Options& o, GenerateConfig& c) {
   o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10))
       .only_for("model", learning);
   o.add(&c.order, "order", Options::no_letter, "N", "tokens that are counted together with the next",
-        at_least(0).and_at_most(64))
+        at_least(0).and_at_most(nn::MarkovModel::max_order))
       .only_for("model", {"ngram"});
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
         at_least(0).and_less_than(1))

@@ -253,7 +253,11 @@ TEST_CASE("classifiers: refuse what they cannot read") {
   CHECK_THROWS_WITH(model(Ids::zeros({6})), ContainsSubstring("need (batch, time)"));
   CHECK_THROWS_AS(model(Ids({1, 2}, {0, 7})), Error);
   CHECK_THROWS_AS(model(Ids({1, 2}, {0, -1})), Error);
-  CHECK_THROWS_AS(pool(Pooling::mean, normal({2, 3, 4}, 3), Ids::zeros({2, 4})), Error);
+  for (const Pooling pooling : {Pooling::mean, Pooling::max}) {
+    CHECK_THROWS_WITH(pool(pooling, normal({2, 3, 4}, 3), Ids::zeros({2, 4})),
+                      ContainsSubstring("pool: x is (2, 3, 4), padding is (2, 4); need (B, T, D) and (B, T)"));
+    CHECK_THROWS_WITH(pool(pooling, normal({2, 3}, 3), Ids::zeros({2, 3})), ContainsSubstring("pool: x is (2, 3)"));
+  }
 }
 
 TEST_CASE("classifier: embeddings start with the deviation that is asked for") {

@@ -133,7 +133,10 @@ TEST_CASE("markov model: says what is wrong with a text, an option or a state") 
   CHECK_THROWS_WITH(MarkovModel(Text{0, 5}, config), ContainsSubstring("the id 5 at position 1"));
   CHECK_THROWS_WITH(MarkovModel(Text{-1}, config), ContainsSubstring("need 0 <= id < 5"));
   CHECK_THROWS_WITH(MarkovModel(Text{}, {.vocabulary = 0}), ContainsSubstring("the vocabulary is 0"));
-  CHECK_THROWS_WITH(MarkovModel(Text{}, {.vocabulary = 5, .order = -1}), ContainsSubstring("the order is -1"));
+  for (const int64_t order : {int64_t{-1}, int64_t{65}, int64_t{1} << 40}) {
+    CHECK_THROWS_WITH(MarkovModel(Text{}, {.vocabulary = 5, .order = order}),
+                      ContainsSubstring("the order is " + std::to_string(order) + "; need 0 to 64"));
+  }
 
   auto from = [&](const StateDict& state) { return MarkovModel::from_state(state, config); };
   CHECK_THROWS_WITH(from({}), ContainsSubstring("of another model"));

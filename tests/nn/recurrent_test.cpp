@@ -148,4 +148,6 @@ TEST_CASE("recurrent: what does not fit is an error") {
     CHECK_THROWS_WITH(layer(x, {}, Ids::zeros({2, 4})), ContainsSubstring("padding is (2, 4); need (2, 5)"));
     CHECK_THROWS_AS(layer(normal({2, 5, 2}, 14)), Error);
   });
+  CHECK_THROWS_WITH(RNN(3, 0), ContainsSubstring("Recurrent: the width is 0; need at least 1"));
+  CHECK_THROWS_WITH(GRU(3, -1), ContainsSubstring("Recurrent: the width is -1"));
 }
