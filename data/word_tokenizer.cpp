@@ -131,8 +131,11 @@ WordTokenizer::WordTokenizer(std::string_view vocabulary)
   while (at < lines.size()) {
     std::size_t end = std::min(lines.find('\n', at + 1), lines.size());
     std::string word = lines.substr(at + 1, end - at - 1);
-    if (word.empty()) fail("WordTokenizer: the vocabulary is damaged: token ", words_.size(), " is empty");
-    if (!add(decode_utf8(word, "vocabulary"))) {
+    const std::u32string characters = decode_utf8(word, "vocabulary");
+    if (split_words(word, rules_) != std::vector{word}) {  // no text would ever have it
+      fail("WordTokenizer: the vocabulary is damaged: token ", words_.size(), " is not one word");
+    }
+    if (!add(characters)) {
       fail("WordTokenizer: the vocabulary is damaged: '", word, "' is there twice");
     }
     at = end;

@@ -118,8 +118,11 @@ TEST_CASE("a damaged vocabulary of words is refused") {
   CHECK_THROWS_WITH(WordTokenizer("the\ncat"), ContainsSubstring("begins with 'the'; need a line with the rules"));
   CHECK_THROWS_WITH(WordTokenizer(rules), ContainsSubstring("has no words"));
   CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\ncat\nthe"), ContainsSubstring("'the' is there twice"));
-  CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\n\ncat"), ContainsSubstring("token 5 is empty"));
-  CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\n"), ContainsSubstring("token 5 is empty"));
+  CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\n\ncat"), ContainsSubstring("token 5 is not one word"));
+  CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\n"), ContainsSubstring("token 5 is not one word"));
+  for (const char* line : {"\f", "two words", "Upper", "a-b", "..,", "<br />"}) {
+    CHECK_THROWS_WITH(WordTokenizer(rules + "\nthe\n" + line), ContainsSubstring("token 5 is not one word"));
+  }
   CHECK_THROWS_WITH(WordTokenizer(rules + "\nth\xC3"), ContainsSubstring("vocabulary: not UTF-8"));
 }
 
