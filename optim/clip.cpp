@@ -40,14 +40,17 @@ double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm) {
   }
   const double norm = std::sqrt(squares);
   const double factor = max_norm / (norm + 1e-6);  // PyTorch's
-  if (!std::isfinite(norm) || factor >= 1) return norm;
+  if (std::isfinite(norm) && factor < 1) scale_grads(parameters, factor);
+  return norm;
+}
 
+void scale_grads(const std::vector<Tensor>& parameters, double factor) {
+  if (!(factor > 0)) fail("scale_grads: the factor is ", factor, "; need factor > 0");
   for (const Tensor& parameter : parameters) {
     if (const Tensor gradient = numbers_of(parameter); gradient.defined()) {
       with_type(gradient.dtype(), [&]<class T>(T) { scale<T>(gradient, factor); });
     }
   }
-  return norm;
 }
 
 }  // namespace reel::optim

@@ -1,5 +1,5 @@
 #pragma once
-// Gradient clipping.
+// Gradient clipping, and scaling.
 
 #include <vector>
 
@@ -11,5 +11,8 @@ namespace reel::optim {
 /// max_norm > 0. Returns the norm as it was. A norm that is not finite leaves the gradients as they are: the caller
 /// sees it and decides. Pascanu, Mikolov, Bengio: "On the difficulty of training recurrent neural networks" (2013).
 double clip_grad_norm(const std::vector<Tensor>& parameters, double max_norm);
+
+/// Multiplies all gradients by a factor > 0, as for the mean of several batches whose gradients were summed.
+void scale_grads(const std::vector<Tensor>& parameters, double factor);
 
 }  // namespace reel::optim

@@ -18,21 +18,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The rows of the file at `path` up to `last_step`, with their header, which must be `header`. The report will read
-/// all.
-std::string rows_until(const fs::path& path, const std::string& header, int64_t last_step) {
+struct Kept {
+  std::string rows;  // and their header
+  std::optional<int64_t> last_step;
+};
+
+/// The rows of the file at `path` up to a step. Its header must be `header`. The report will read all.
+Kept rows_until(const fs::path& path, const std::string& header, int64_t last_step) {
   std::string content = data::read_file(path);
   if (!content.starts_with(header)) {
     fail(path.string(), " has other columns than this run; move it away");
   }
   read_metrics(path);  // throws where a row is damaged
-  std::string kept = header;
+  Kept kept{header, {}};
   std::string_view rest = std::string_view(content).substr(header.size());
   for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
     int64_t step = 0;
     auto [after, error] = std::from_chars(rest.data(), rest.data() + end, step);
     if (error != std::errc()) fail(path.string(), " has a row that does not begin with a step: ", rest.substr(0, end));
-    if (step <= last_step) kept.append(rest, 0, end + 1);
+    if (step > last_step) continue;
+    kept.rows.append(rest, 0, end + 1);
+    kept.last_step = step;
   }
   return kept;
 }
@@ -62,8 +68,10 @@ MetricsFile::MetricsFile(fs::path path, std::vector<std::string> columns, std::o
   std::string header = "step";
   for (const std::string& column : columns_) header.append(",").append(csv_cell(column));
   header += "\n";
-  bool goes_on = resumed_step && fs::exists(path_);
-  write_file_atomically(path_, goes_on ? rows_until(path_, header, *resumed_step) : header);
+  const bool goes_on = resumed_step && fs::exists(path_);
+  const Kept kept = goes_on ? rows_until(path_, header, *resumed_step) : Kept{header, {}};
+  write_file_atomically(path_, kept.rows);
+  last_step_ = kept.last_step;
   file_.open(path_, std::ios::app);
   if (!file_) fail("cannot write ", path_.string(), ": ", std::strerror(errno));
 }

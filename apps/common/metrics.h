@@ -24,6 +24,9 @@ class MetricsFile {
   MetricsFile(std::filesystem::path path, std::vector<std::string> columns,
               std::optional<int64_t> resumed_step = std::nullopt);
 
+  /// The step of the last row that was there when this began; none in a new file.
+  std::optional<int64_t> last_step() const { return last_step_; }
+
   /// Appends a row, flushed at once. A column that is not named stays empty. Throws at a name that is no column, and
   /// where the row cannot be written.
   void write(int64_t step, std::span<const std::pair<std::string_view, double>> values);
@@ -34,6 +37,7 @@ class MetricsFile {
  private:
   std::filesystem::path path_;
   std::vector<std::string> columns_;
+  std::optional<int64_t> last_step_;
   std::ofstream file_;
 };
 

@@ -66,13 +66,16 @@ std::string line_of_texts(const Score& score) {
   return line;
 }
 
-void ScoreSum::add(double loss, const Hits& hits) {
-  loss_ += loss * static_cast<double>(hits.all);
-  hits_ += hits;
+void ScoreSum::add(double loss, const Hits& more) { *this += {loss * static_cast<double>(more.all), more}; }
+
+ScoreSum& ScoreSum::operator+=(const ScoreSum& more) {
+  losses += more.losses;
+  hits += more.hits;
+  return *this;
 }
 
 Score ScoreSum::score() const {
-  return {.loss = loss_ / static_cast<double>(hits_.all), .accuracy = hits_.share(), .predictions = hits_.all};
+  return {.loss = losses / static_cast<double>(hits.all), .accuracy = hits.share(), .predictions = hits.all};
 }
 
 }  // namespace reel::apps

@@ -38,16 +38,15 @@ std::string line_of_tokens(const Score& score);
 std::string line_of_texts(const Score& score);
 
 /// A score of many batches: means over all that they predict, however they are cut.
-class ScoreSum {
- public:
-  /// `loss` is the batch's mean.
-  void add(double loss, const Hits& hits);
+struct ScoreSum {
+  double losses = 0;  // of all predictions
+  Hits hits;
+
+  /// Adds a batch, whose mean loss this is.
+  void add(double loss, const Hits& more);
+  ScoreSum& operator+=(const ScoreSum& more);
   /// Of one prediction or more.
   Score score() const;
-
- private:
-  double loss_ = 0;
-  Hits hits_;
 };
 
 }  // namespace reel::apps

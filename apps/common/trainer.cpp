@@ -9,7 +9,6 @@
 #include "apps/common/axis.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/metrics_reader.h"
-#include "apps/common/progress.h"
 #include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -34,6 +33,15 @@ std::string line_of(double loss, double accuracy, double learn_rate) {
   char numbers[64];
   std::snprintf(numbers, sizeof numbers, "loss %.4f nats  accuracy %.4f", loss, accuracy);
   return text(numbers, "  learning rate ", short_number(learn_rate, 3));
+}
+
+Json to_json(const ScoreSum& sum) {
+  return Json::Object{{"losses", sum.losses}, {"right", sum.hits.right}, {"all", sum.hits.all}};
+}
+
+ScoreSum score_sum_from(const Json& json) {
+  auto count = [&](const char* key) { return json.at(key).get<std::int64_t>(); };
+  return {json.at("losses").number(), {count("right"), count("all")}};
 }
 
 }  // namespace
@@ -82,16 +90,17 @@ void Trainer::go_on(const Checkpoint& saved) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
   task_.set_place(saved);
-  steps_done_ = note(saved, "step").get<std::int64_t>();
-  if (steps_done_ >= plan_.steps) {
-    throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
-  }
-  const Json& since = note(saved, "since score");
-  auto count = [&](const char* key) { return since.at(key).get<std::int64_t>(); };
-  since_ = {since.at("loss").number(), count("steps"), {count("right"), count("all")}};
+  steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
+  const Json& last = note(saved, "last step");
+  last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
+  since_ = score_sum_from(note(saved, "since score"));
   optimizer_->load_state(saved.optimizer);
   default_generator().set_state(generator_state_from(note(saved, "random")));
   metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
+  is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
+  if (steps_done_ >= plan_.steps && is_recorded_) {
+    throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
+  }
 }
 
 void Trainer::run() {
@@ -119,54 +128,55 @@ void Trainer::introduce() const {
 }
 
 bool Trainer::take_steps() {
-  events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + 1);
+  events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + (is_recorded_ ? 1 : 0));
+  progress_.emplace(plan_.steps, steps_done_);
   if (steps_done_ == 0) {
     task_.show("before training", false);
+  } else if (!is_recorded_) {
+    is_scored() ? end_interval() : record();
   } else if (steps_done_ % plan_.test_every == 0) {
     task_.show(text("after step ", steps_done_), false);  // again: the checkpoint was saved before
   }
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
-  Progress progress(plan_.steps, steps_done_);
-  std::int64_t saved = steps_done_;
   while (steps_done_ < plan_.steps && !interrupted()) {
+    if (steps_done_ % plan_.test_every == 0) since_ = {};
     optimizer_->set_learn_rate(schedule(steps_done_));
-    const Step now = step();
-    since_.loss += now.loss;
-    since_.hits += now.hits;
-    ++since_.steps;
-    const bool first = !metrics_;
-    if (first) take_folder();
-    progress.update(steps_done_, now.loss, now.tokens);
-    const bool last = steps_done_ == plan_.steps;
-    score_.reset();
-    if (!last && steps_done_ % plan_.test_every != 0) {
-      try {
-        record(now);
-      } catch (...) {
-        save();  // a disk may be full, but not the one that checkpoints are on
-        throw;
-      }
-      continue;
-    }
-    const double loss = since_.loss / static_cast<double>(since_.steps);
-    const std::string line = line_of(loss, since_.hits.share(), optimizer_->learn_rate());
-    if (steps_done_ % plan_.test_every == 0) since_ = {};  // not at the last step: a longer run would not score there
-    save_and_score(first);
-    record(now);
-    saved = steps_done_;
-    if (last) progress.finish();
-    progress.clear();
-    const std::string when = text("after step ", steps_done_);
-    std::cout << when << "  train " << line << std::endl;
-    task_.show(when, true);
-    write_report();
+    const std::int64_t tokens = step();
+    if (!metrics_) take_folder();
+    progress_->update(steps_done_, last_.sum.score().loss, tokens);
+    is_scored() ? end_interval() : record_or_save();
   }
+  progress_.reset();
   if (!metrics_) {
     take_folder();  // before the first step
-  } else if (saved < steps_done_) {
+  } else if (steps_saved_ < steps_done_) {
     save();
   }
   return steps_done_ == plan_.steps;
+}
+
+/// After a step that is scored.
+void Trainer::end_interval() {
+  save_and_score();
+  record();
+  if (steps_done_ == plan_.steps) progress_->finish();
+  progress_->clear();
+  const Score since = since_.score();
+  const std::string when = text("after step ", steps_done_);
+  std::cout << when << "  train " << line_of(since.loss, since.accuracy, last_.learn_rate) << std::endl;
+  task_.show(when, true);
+  write_report();
+}
+
+/// After any other.
+void Trainer::record_or_save() {
+  score_.reset();
+  try {
+    record();
+  } catch (...) {
+    save();  // a disk may be full, but not the one that checkpoints are on
+    throw;
+  }
 }
 
 void Trainer::count() {
@@ -176,32 +186,35 @@ void Trainer::count() {
   task_.show("after counting", true);
 }
 
-/// A step's batches, whose gradients change the weights; their loss is the mean of theirs.
-Trainer::Step Trainer::step() {
+/// Gradients are those of the mean over all that the step's batches predict, however many each of them does.
+std::int64_t Trainer::step() {
   optimizer_->zero_grad();
   const std::int64_t batches = plan_.batches_of_step(steps_done_, config_.accumulate);
-  const double share = 1 / static_cast<double>(batches);
-  Step step;
+  const std::vector<Tensor>& parameters = task_.model().parameters();
+  last_ = {.learn_rate = optimizer_->learn_rate()};
+  std::int64_t tokens = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     Tape tape;
     const Task::BatchLoss loss = task_.next_loss();
-    const Tensor part = loss.mean * share;
-    tape.backward(part);
-    step.loss += part.item();
-    step.tokens += loss.tokens;
-    step.hits += loss.hits;
+    tape.backward(batches == 1 ? loss.mean : loss.mean * static_cast<double>(loss.hits.all));
+    last_.sum.add(loss.mean.item(), loss.hits);
+    tokens += loss.tokens;
   }
-  gradient_norm_ = optim::clip_grad_norm(task_.model().parameters(), config_.gradient_clipping);
-  if (!std::isfinite(step.loss) || !std::isfinite(gradient_norm_)) fail_diverged();
+  if (batches > 1) optim::scale_grads(parameters, 1 / static_cast<double>(last_.sum.hits.all));
+  last_.gradient_norm = optim::clip_grad_norm(parameters, config_.gradient_clipping);
+  if (!std::isfinite(last_.sum.losses) || !std::isfinite(last_.gradient_norm)) fail_diverged();
+  since_ += last_.sum;
   optimizer_->step();
   ++steps_done_;
-  return step;
+  return tokens;
 }
 
-void Trainer::record(const Step& step) {
-  const double rate = optimizer_->learn_rate(), accuracy = step.hits.share();
-  std::vector<std::pair<std::string_view, double>> row{
-      {"loss", step.loss}, {"accuracy", accuracy}, {"learn_rate", rate}, {"gradient_norm", gradient_norm_}};
+void Trainer::record() {
+  const Score step = last_.sum.score();
+  std::vector<std::pair<std::string_view, double>> row{{"loss", step.loss},
+                                                       {"accuracy", step.accuracy},
+                                                       {"learn_rate", last_.learn_rate},
+                                                       {"gradient_norm", last_.gradient_norm}};
   if (score_) {
     row.emplace_back("validation_loss", score_->loss);
     row.emplace_back("validation_accuracy", score_->accuracy);
@@ -209,9 +222,9 @@ void Trainer::record(const Step& step) {
   metrics_->write(steps_done_, row);
 
   auto show = [&](const std::string& name, double value) { events_->add_scalar(name, value, steps_done_); };
-  show("training/learn-rate", rate);
+  show("training/learn-rate", last_.learn_rate);
   show(task_.topic() + "/train-loss", step.loss);
-  show(task_.topic() + "/train-accuracy", accuracy);
+  show(task_.topic() + "/train-accuracy", step.accuracy);
   if (score_) {
     show(task_.topic() + "/validation-loss", score_->loss);
     show(task_.topic() + "/validation-accuracy", score_->accuracy);
@@ -250,27 +263,29 @@ void Trainer::save() {
   // Where it lies and how it is run are no part of a run: with other threads, its checkpoint is the same to the byte.
   auto options = options_.values();
   std::erase_if(options, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
-  Checkpoint checkpoint{
-      weights,
-      optimizer_->state(),
-      {{"app", app_},
-       {"options", to_json(options)},
-       {"step", steps_done_},
-       {"data", fingerprint_},
-       {"since score",
-        Json::Object{
-            {"loss", since_.loss}, {"steps", since_.steps}, {"right", since_.hits.right}, {"all", since_.hits.all}}},
-       {"random", to_json(default_generator().state())}}};
+  Checkpoint checkpoint{weights,
+                        optimizer_->state(),
+                        {{"app", app_},
+                         {"options", to_json(options)},
+                         {"step", steps_done_},
+                         {"data", fingerprint_},
+                         {"last step", Json::Object{{"score", to_json(last_.sum)},
+                                                    {"gradient norm", last_.gradient_norm},
+                                                    {"learning rate", last_.learn_rate}}},
+                         {"since score", to_json(since_)},
+                         {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
+  steps_saved_ = steps_done_;
 }
 
-/// Saves first: scoring may take long, and may be killed. A model whose score is no number does not stay saved; after
-/// the first step, nothing does.
-void Trainer::save_and_score(bool first) {
+/// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back, or
+/// none after the first step.
+void Trainer::save_and_score() {
   const fs::path path = checkpoint_path(config_.out);
-  const std::string before = !first && fs::exists(path) ? data::read_file(path) : "";
-  save();
+  const bool is_saved = steps_saved_ == steps_done_;
+  const std::string before = !is_saved && fs::exists(path) ? data::read_file(path) : "";
+  if (!is_saved) save();
   score_ = task_.score();
   if (score_ && !std::isfinite(score_->loss)) {
     if (before.empty()) {

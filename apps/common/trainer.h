@@ -14,6 +14,7 @@
 
 #include "apps/common/checkpoint.h"
 #include "apps/common/metrics.h"
+#include "apps/common/progress.h"
 #include "apps/common/report.h"
 #include "apps/common/score.h"
 #include "apps/common/tensorboard.h"
@@ -94,27 +95,26 @@ class Trainer {
   void run();
 
  private:
+  struct Step {
+    ScoreSum sum{};
+    double gradient_norm = 0;
+    double learn_rate = 0;
+  };
+
   void introduce() const;
   /// False if an interrupt ended them early.
   bool take_steps();
+  /// Takes one and returns how many tokens it read.
+  std::int64_t step();
+  bool is_scored() const { return steps_done_ == plan_.steps || steps_done_ % plan_.test_every == 0; }
+  void end_interval();
+  void record_or_save();
   /// What a model does that takes no steps.
   void count();
-  struct Step {
-    double loss = 0;
-    std::int64_t tokens = 0;
-    Hits hits;
-  };
-  /// What the steps since the last score came to.
-  struct Since {
-    double loss = 0;  // their sum
-    std::int64_t steps = 0;
-    Hits hits;
-  };
-  Step step();
-  void record(const Step& step);
+  void record();
   void take_folder();
   void save();
-  void save_and_score(bool first);
+  void save_and_score();
   void write_report(const Report::Pairs& results = {});
   [[noreturn]] void fail_diverged() const;
 
@@ -125,10 +125,12 @@ class Trainer {
   Plan plan_;
   std::int64_t fingerprint_;  // of the data
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::int64_t steps_done_ = 0;
-  double gradient_norm_ = 0;
-  Since since_;
-  std::optional<Score> score_;          // the latest; none after a step that is not scored
+  std::int64_t steps_done_ = 0, steps_saved_ = 0;
+  Step last_;                   // the latest
+  bool is_recorded_ = true;     // it; not where a run was killed before that, and now goes on
+  ScoreSum since_;              // of the steps since the latest score
+  std::optional<Score> score_;  // the latest; none after a step that is not scored
+  std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;
 };

@@ -100,22 +100,25 @@ TEST_CASE("a run leaves its numbers in metrics.csv", "[trainer]") {
   CHECK_FALSE(std::getline(file, row));
 }
 
-TEST_CASE("what training shows is the mean since the last score", "[trainer]") {
+TEST_CASE("what training shows is the mean of all texts since the last score", "[trainer]") {
   TinyTexts here;
-  const Outcome trained = here.must_train("classify", "-e 1 --out run");
+  const Outcome trained = here.must_train("classify", "-e 1 -b 50 --out run");  // of 54, in either order
   std::istringstream file(here.metrics("run"));
   std::string row;
   std::getline(file, row);
-  double loss = 0;
-  for (int step = 1; step <= 7; ++step) {
+  double losses[2];
+  for (double& loss : losses) {
     std::getline(file, row);
-    loss += std::stod(row.substr(row.find(',') + 1)) / 7;
+    loss = std::stod(row.substr(row.find(',') + 1));
   }
   std::smatch shown;
   REQUIRE(std::regex_search(
       trained.out, shown,
-      std::regex(R"(after step 7  train loss (\d\.\d{4}) nats  accuracy ([01]\.\d{4})  learning rate 0\.01\n)")));
-  CHECK(std::stod(shown[1]) == Approx(loss).margin(1e-4));
+      std::regex(R"(after step 2  train loss (\d\.\d{4}) nats  accuracy ([01]\.\d{4})  learning rate 0\.01\n)")));
+  auto mean = [&](int first, int second) { return (first * losses[0] + second * losses[1]) / 54; };
+  REQUIRE(std::abs(mean(50, 4) - mean(4, 50)) > 1e-3);
+  const double loss = std::stod(shown[1]);
+  CHECK((loss == Approx(mean(50, 4)).margin(1e-4) || loss == Approx(mean(4, 50)).margin(1e-4)));
   const double right = std::stod(shown[2]) * 54;
   CHECK(right == Approx(std::round(right)).margin(0.01));
 }
@@ -354,6 +357,72 @@ TEST_CASE("a run that is killed while it is scored has saved its steps", "[train
   CHECK(killed.status == 137);
   CHECK(count_lines(here.metrics("run")) == 5);  // a header and four steps: the fifth is being scored
   CHECK(note(load_checkpoint(here / "run/checkpoint.safetensors", "generate"), "step") == reel::Json(5));
+}
+
+TEST_CASE("what a killed run did not record of its last step, a resumed one does", "[trainer]") {
+  const auto& [program, half, whole] = GENERATE(
+      table<std::string, std::string, std::string>({{"generate", "-N 5 --test-every 5", "-N 10 --test-every 5"},
+                                                    {"generate", "-N 5 --test-every 4", "-N 10 --test-every 4"},
+                                                    {"classify", "-e 1", "-e 2"},
+                                                    {"translate", "-e 1", "-e 2"}}));
+  CAPTURE(program, half);
+  TinyTexts here;
+  const Outcome all = here.must_train(program, half + " --out all");
+  here.must_train(program, whole + " --out whole");
+  const std::string last_lines = all.out.substr(all.out.rfind("\nafter step "));
+
+  // As if it had been killed between its last checkpoint and the last row.
+  auto train_half = [&](const std::string& out) {
+    here.must_train(program, half + " --out " + out);
+    here.write(out + "/metrics.csv",
+               here.metrics(out).substr(0, here.metrics(out).rfind('\n', here.metrics(out).size() - 2) + 1));
+    here.shell("rm " + out + "/report.html");
+  };
+  train_half("run");
+  const Outcome finished = here.run(program, "train --resume --out run");
+  CHECK(finished.status == 0);
+  CHECK(finished.out.ends_with(std::regex_replace(last_lines, std::regex("saved all/"), "saved run/")));
+  CHECK(here.metrics("run") == here.metrics("all"));
+  CHECK(here.checkpoint("run") == here.checkpoint("all"));
+  CHECK(fs::exists(here / "run/report.html"));
+  check_refused(program, here.run(program, "train --resume --out run"), 2, "--resume: the run has its ");
+
+  train_half("longer");
+  CHECK(here.run(program, "train --resume --out longer " + whole).status == 0);
+  if (half != "-N 5 --test-every 4") CHECK(here.metrics("longer") == here.metrics("whole"));
+  CHECK(here.checkpoint("longer") == here.checkpoint("whole"));
+}
+
+TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {
+  TinyTexts here;
+  std::string german, english;
+  for (int i = 0; i < 8; ++i) {  // long sentences and short ones
+    for (int word = 0; word < (i % 2 == 0 ? 7 : 1); ++word) {
+      german += word % 2 == i % 2 ? "eins " : "zwei ";
+      english += word % 3 == 0 ? "one " : "two ";
+    }
+    german += '\n';
+    english += '\n';
+  }
+  here.write("pairs/train.de", german);
+  here.write("pairs/train.en", english);
+  auto first_step = [&](const std::string& options) {
+    here.must_train("translate", "--batches random --dropout 0 -e 1 --gradient-clipping 1000 --out run " + options);
+    std::istringstream rows(here.metrics("run"));
+    std::string names, row;
+    std::getline(rows, names);
+    std::getline(rows, row);
+    std::vector<double> numbers;
+    std::istringstream cells(row);
+    for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(cell.empty() ? 0 : std::stod(cell));
+    return std::vector(numbers.begin(), numbers.begin() + 5);  // step, loss, accuracy, learn_rate, gradient_norm
+  };
+  const auto at_once = first_step("-b 8");
+  for (const char* options : {"-b 4 --accumulate 2", "-b 1 --accumulate 8", "-b 7 --accumulate 2"}) {
+    CAPTURE(options);
+    const auto in_parts = first_step(options);
+    for (std::size_t i : {1, 2, 4}) CHECK(in_parts[i] == Approx(at_once[i]).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {

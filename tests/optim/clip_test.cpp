@@ -102,6 +102,21 @@ TEST_CASE("clip: rows have the same norm on any number of threads") {
   CHECK(norms[2] == norms[0]);
 }
 
+TEST_CASE("gradients are scaled, all of them and those that are rows") {
+  const Tensor plain = with_gradient({3, -4}), none = zeros({2}).requires_grad();
+  const Tensor table = zeros({10, 2}, DType::f64).requires_grad();
+  Tape tape;
+  tape.backward(sum(embedding(table, Ids({7, 3, 7})) * f64({3, 2}, {1, 0, 0, 4, 2, 12})));
+  scale_grads({plain, none, table}, 0.5);
+  CHECK(plain.grad().to_vector() == Values{1.5, -2});
+  CHECK_FALSE(none.has_grad());
+  REQUIRE(table.row_grad());
+  CHECK(table.row_grad()->values.to_vector() == Values{0, 2, 1.5, 6});
+  for (double bad : {0.0, -1.0, not_a_number}) {
+    CHECK_THROWS_WITH(scale_grads({plain}, bad), ContainsSubstring("scale_grads: the factor is"));
+  }
+}
+
 TEST_CASE("clip: refuses a limit that is no norm") {
   for (double bad : {0.0, -1.0, not_a_number}) {
     CHECK_THROWS_WITH(clip_grad_norm({}, bad), ContainsSubstring("clip_grad_norm: max_norm is"));
