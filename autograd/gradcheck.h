@@ -16,8 +16,8 @@ namespace reel {
 
 struct GradcheckOptions {
   double step = 1e-6;      // h, for inputs of about 1
-  double relative = 1e-6;  // the difference may be this share of the gradient
-  double floor = 1e-7;     // or this much
+  double relative = 1e-6;  // the difference may be this share of the gradient,
+  double floor = 1e-7;     // plus this
   std::uint64_t seed = 1;  // of the cotangent
 };
 

@@ -29,11 +29,11 @@ class Mask {
   /// scores (..., queries, keys) with -inf at the hidden keys. The last query stands at the last key's position. With
   /// padding, the first axis of scores is the batch.
   Tensor apply(const Tensor& scores) const;
-  /// 1 where the order of time hides keys: (queries, keys), for scores of that many.
+  /// (queries, keys): 1 where the causal part hides a key, 0 elsewhere.
   Ids hidden_in_time(int64_t queries, int64_t keys) const;
   /// The same as one number: query t sees the keys s <= t + reach.
   int64_t reach(int64_t queries, int64_t keys) const;
-  /// What is left of it without padding.
+  /// The causal part alone, without padding.
   Mask in_time() const { return Mask(future_); }
   /// (B, S): 1 at the keys that padding hides.
   const std::optional<Ids>& padding() const { return padding_; }

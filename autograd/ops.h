@@ -1,9 +1,9 @@
 #pragma once
 // The catalogue: every differentiable operation, one line each.
 //
-// All take any strides; tensors broadcast as NumPy does, but masked_fill keeps x's shape, and attention that of q. A
-// negative axis counts from the end. Results are new tensors, contiguous but for those of conv1d, attention and spaced
-// rows; views share memory, and so does what is its input: reshape, contiguous, dropout of nothing. Both inputs of an
+// All take any strides. Tensors broadcast as in NumPy, except that masked_fill keeps x's shape and attention q's. A
+// negative axis counts from the end. Results are new and contiguous, except from conv1d, attention and spaced rows;
+// views share their input's memory, and so do reshape, contiguous and dropout with nothing to do. All inputs of an
 // operation must have one dtype. Derivatives stand with the definitions in ops/*.cpp; the test suite reads this file
 // and fails for an operation that has no gradient check.
 
@@ -24,6 +24,7 @@ Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor neg(const Tensor& x);
+/// NaN where a base is negative and its exponent no integer; x^0 is 1, of every x.
 Tensor pow(const Tensor& x, double exponent);
 Tensor pow(const Tensor& a, const Tensor& b);
 /// Where a = b, each gets half of the gradient.
@@ -44,6 +45,7 @@ Tensor relu(const Tensor& x);
 Tensor gelu(const Tensor& x);
 /// The approximation of gelu by tanh, as in GPT-2.
 Tensor gelu_tanh(const Tensor& x);
+/// x sigmoid(x). Elfwing, Uchibe, Doya: "Sigmoid-weighted linear units" (2017).
 Tensor silu(const Tensor& x);
 
 // ---- choices (ops/choices.cpp) ----
@@ -79,23 +81,13 @@ Max max(const Tensor& x, int axis);
 /// (..., M, K) x (..., K, N) -> (..., M, N); leading axes broadcast. A vector (K) stands for a row on the left and a
 /// column on the right, and its axis is dropped from the result.
 Tensor matmul(const Tensor& a, const Tensor& b);
-/// Where the rows of a result lie: one after another, or, those of a multiple of 4096 bytes, a little further apart.
-/// Caches have few places for addresses that far apart, and heads that are cut out of such rows are read faster spaced.
+/// The layout of a result's rows: packed, or with a small gap where a row is a multiple of 4096 bytes. Addresses that
+/// far apart share few cache sets, and heads that are cut out of such rows are read faster with the gap.
 enum class Rows { dense, spaced };
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows layout = Rows::dense);
-/// relu(linear(x, weight, bias)), without writing and reading what it begins with.
+/// relu(linear(x, weight, bias)), fused: linear's result is never stored.
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
-/// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. Holds the
-/// weights of a few queries at a time; nn/attention.h has the same in small steps. Weights are dropped with probability
-/// `drop` < 1, as by dropout(). (ops/attention.cpp)
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop = 0,
-                 Generator& generator = default_generator());
-/// The same for texts of unequal length, one after another: q (H, N, D), k (H, M, D), v (H, M, E) -> (H, N, E). Text b
-/// has the queries q_starts[b] to q_starts[b + 1] - 1 and the keys k_starts[b] to k_starts[b + 1] - 1; it sees none but
-/// its own, and of them those that the mask of time shows.
-Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ids& q_starts, const Ids& k_starts,
-                        const Mask& mask, double scale, double drop = 0, Generator& generator = default_generator());
 /// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),
 /// T' = (T + 2 padding - dilation (K - 1) - 1) / stride + 1
 struct Conv1dOptions {
@@ -104,6 +96,19 @@ struct Conv1dOptions {
   int64_t dilation = 1;
 };
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
+
+// ---- attention (ops/attention.cpp) ----
+/// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. The leading
+/// axes of k and v are those of q, or 1. Holds the weights of a few queries at a time (kernels/attention.h has the
+/// sources); nn/attention.h has the same in small steps. Weights are dropped with probability `drop` < 1, as by
+/// dropout().
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop = 0,
+                 Generator& generator = default_generator());
+/// The same for texts of unequal length, one after another: q (H, N, D), k (H, M, D), v (H, M, E) -> (H, N, E). Text b
+/// has the queries q_starts[b] to q_starts[b + 1] - 1 and the keys k_starts[b] to k_starts[b + 1] - 1; it sees none but
+/// its own, and of them those that the mask of time shows.
+Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ids& q_starts, const Ids& k_starts,
+                        const Mask& mask, double scale, double drop = 0, Generator& generator = default_generator());
 
 // ---- views (ops/views.cpp) ----
 /// Shares memory. One size may be -1. Throws where the strides do not allow it; reshape copies there.
@@ -119,23 +124,27 @@ Tensor select(const Tensor& x, int axis, int64_t index);
 Tensor expand(const Tensor& x, const Shape& shape);
 Tensor squeeze(const Tensor& x, int axis);
 Tensor unsqueeze(const Tensor& x, int axis);
+/// The same numbers in new contiguous memory. What no gradient is to flow through is copied by copy_of() (tensor.h).
+Tensor clone(const Tensor& x);
 /// x itself if its elements lie in row-major order, else a copy that does.
 Tensor contiguous(const Tensor& x);
 
 // ---- gathering and joining (ops/gathering.cpp) ----
+/// (..., a, ...), (..., b, ...), ... -> (..., a + b + ..., ...); all other sizes equal, and at least one part.
 Tensor cat(const std::vector<Tensor>& parts, int axis);
+/// n parts of one shape -> that shape with a new axis of size n, n > 0.
 Tensor stack(const std::vector<Tensor>& parts, int axis);
 /// Pieces of `length` along an axis, the last perhaps shorter; at least one. Views.
 std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
-/// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice turned round.
+/// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice's adjoint.
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);
 /// One element along an axis for each place of the others: index has x's shape without that axis.
 Tensor gather(const Tensor& x, int axis, const Ids& index);
-/// Zeros but for y at `index`, along a new axis of `size`: gather turned round.
+/// Zeros but for y at `index`, along a new axis of `size`: gather's adjoint.
 Tensor scatter(const Tensor& y, int axis, const Ids& index, int64_t size);
 /// Row ids[...] of table (V, D) -> (..., D)
 Tensor embedding(const Tensor& table, const Ids& ids);
-/// Rows y (..., D) added up into zeros (V, D) at ids (...): embedding turned round.
+/// Rows y (..., D) added up into zeros (V, D) at ids (...): embedding's adjoint.
 Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows);
 
 // ---- probabilities (ops/probabilities.cpp) ----
@@ -145,7 +154,9 @@ Tensor log_softmax(const Tensor& x, int axis);
 
 struct LossOptions {
   std::int32_t ignore_index = -100;  // targets that do not count
-  double label_smoothing = 0;        // the share of the target that is spread evenly over all classes
+  /// The share of the target that is spread evenly over all classes. Szegedy et al.: "Rethinking the Inception
+  /// architecture" (2016).
+  double label_smoothing = 0;
 };
 /// Mean over the counted targets of -log_probs[target]; log_probs (..., classes), targets (...). 0 if none counts.
 Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options = {});

@@ -23,8 +23,8 @@ struct RowGradient {
 /// id, rows are summed in the order in which they come. Throws what embedding_sum throws.
 RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows);
 
-/// sum += more, for gradients of one table. It costs what `more` costs, if that has no rows which are new to the sum.
-/// Throws unless both are as wide, of one dtype, and what a RowGradient has to be.
+/// sum += more, for gradients of one table. If `more` has no rows that are new to the sum, only its values are added.
+/// Throws unless both have one width and dtype, and are valid RowGradients.
 void add_in_place(RowGradient& sum, const RowGradient& more);
 
 /// dtable += gradient; dtable (V, D) contiguous. Throws if that has other rows than the table.

@@ -1,9 +1,9 @@
 #pragma once
 // Shapes, strides and the broadcasting rule.
 //
-// A shape is a short list of sizes, one for each axis; strides are how many elements apart two neighbours along an
-// axis lie. Both are held inline, because every tensor carries two of them. An axis that is negative counts from the
-// end for who takes it from a user (normal_axis), but not here.
+// A shape is a short list of sizes, one per axis; strides are how many elements apart two neighbours along an axis lie.
+// Both are held inline, because every tensor carries two of them. Negative axes (counted from the end) are only for
+// functions that a user calls (normal_axis), not for Dims.
 
 #include <array>
 #include <cstdint>
@@ -52,8 +52,7 @@ using Strides = Dims;
 /// How many elements: the product of the sizes; 1 for the 0-d shape ().
 int64_t numel(const Shape& shape);
 
-/// Throws, naming `operation`, where a size is negative, or the strides or the bytes of so many numbers could not be
-/// counted.
+/// Throws, naming `operation`, if a size is negative, or if strides or bytes of that shape would overflow int64_t.
 void check_size(const char* operation, const Shape& shape);
 
 /// All axes but the last few.

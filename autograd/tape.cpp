@@ -32,7 +32,7 @@ class Pause {
 
 }  // namespace
 
-/// What one way back over the list holds.
+/// The state of one backward pass.
 struct Tape::Pass {
   std::vector<Tensor> of_entry;                      // the gradient of each entry's result, as far as it is known
   std::vector<std::pair<Tensor, Tensor>> of_leaf{};  // leaf and gradient: only what gradients() was asked for
@@ -80,7 +80,7 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
   }
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
-  // An operation may give back its input, whose own entry must stay: the result becomes another handle.
+  // An operation may return its input: a new handle for the result lets the input keep its own entry.
   if (result.impl().tape == serial_ || result.needs_grad()) result = detach(result);
   result.impl().tape = serial_;
   result.impl().entry = entries_.size();
@@ -253,7 +253,7 @@ bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.
 
 void Grads::accumulate_in(Tensor leaf, Tensor dx) {
   auto& impl = leaf.impl();
-  if (!impl.grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = clone(dx);
+  if (!impl.grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = copy_of(dx);
   accumulate(impl.grad, std::move(dx));
   if (impl.row_grad) add_in_place(impl.grad, *std::exchange(impl.row_grad, nullptr));
 }
@@ -261,7 +261,7 @@ void Grads::accumulate_in(Tensor leaf, Tensor dx) {
 void Grads::accumulate_in(Tensor leaf, RowGradient rows) {
   auto& impl = leaf.impl();
   auto add_rows_to = [&](auto& sum, Tensor& values) {
-    if (!values.exclusive()) values = clone(values);
+    if (!values.exclusive()) values = copy_of(values);
     add_in_place(sum, rows);
   };
   if (impl.grad.defined()) {

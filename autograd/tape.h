@@ -53,18 +53,20 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Adds d loss / d leaf to the grad() of every leaf that needs one. `loss` has one element and was recorded here.
-  /// Each entry is dropped as soon as it has run; afterwards the tape is used up.
+  /// Adds d loss / d leaf to the grad() of every leaf that needs one. Throws unless `loss` has one element and was
+  /// recorded here. Each entry is dropped as soon as it has run; afterwards the tape is used up: until it is destroyed,
+  /// to record anything on this thread throws, as does a second backward().
   void backward(const Tensor& loss);
 
-  /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Nothing is accumulated and
-  /// no entry is dropped. With CreateGraph::yes the way back is recorded too, for second derivatives. Results may share
-  /// memory, and repeat a number (stride 0): clone what is to be written to.
+  /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws unless y has one
+  /// element and every x needs a gradient. Nothing is accumulated and no entry is dropped. With CreateGraph::yes the
+  /// backward pass is recorded too, for second derivatives. Results may share memory, and repeat a number (stride 0):
+  /// copy what is to be written to (copy_of).
   std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
 
   std::size_t size() const { return entries_.size(); }
 
-  /// One line an entry, to look at: "3  mul  (2, 3)  <- 1, leaf".
+  /// One line per entry: "3  mul  (2, 3)  <- 1, leaf (2, 3)".
   std::string to_string() const;
 
   /// The tape that records on this thread now; null if there is none or if it runs backward.
@@ -143,10 +145,10 @@ class Grads {
 };
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
-/// and returns `result`. `backward(dy, grads)` is written with the public operations, or with kernels where no tape is
-/// recording(): then it has that form, too, without which second derivatives go missing. It captures what it needs by
-/// name, and the result rather than an input where that is enough; with keep_for(), what only some of the gradients
-/// need. `operation` must be a literal.
+/// and returns `result`. `backward(dy, grads)` uses the public operations. It may call kernels instead only where
+/// Tape::recording() is null: kernels are not recorded, and second derivatives would be lost. Capture by name, the
+/// result rather than an input where that is enough, and through keep_for() what only some gradients need.
+/// `operation` must be a literal.
 template <class F>
 Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward) {
   Tape* tape = Tape::recording();
@@ -154,7 +156,7 @@ Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward)
   return result;
 }
 
-/// x, if the gradient of this input of an operation is to be computed; otherwise nothing, so that x may be freed.
+/// x if the gradient of `input` will be computed, otherwise an undefined tensor, so that x can be freed.
 Tensor keep_for(const Tensor& input, const Tensor& x);
 
 }  // namespace reel

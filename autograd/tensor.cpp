@@ -65,7 +65,7 @@ void Tensor::set_grad(Tensor grad) {
   if (grad.defined() && grad.dtype() != dtype()) {
     fail("set_grad: the gradient is ", grad.dtype(), ", the tensor is ", dtype(), "; they must be equal");
   }
-  impl().grad = grad.defined() ? clone(grad) : grad;  // its own: optimizers and clipping write into it
+  impl().grad = grad.defined() ? copy_of(grad) : grad;  // its own: optimizers and clipping write into it
   impl().row_grad.reset();
 }
 
@@ -77,7 +77,7 @@ void Tensor::check_dtype(DType wanted) const {
 
 bool Tensor::exclusive() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
 
-Tensor clone(const Tensor& x) {
+Tensor copy_of(const Tensor& x) {
   Tensor result(x.shape(), x.dtype());
   copy(x, result);
   return result;
@@ -85,7 +85,7 @@ Tensor clone(const Tensor& x) {
 
 Tensor detach(const Tensor& x) { return Tensor(x, x.shape(), x.strides()); }
 
-Tensor dense(const Tensor& x) { return x.is_contiguous() ? detach(x) : clone(x); }
+Tensor dense(const Tensor& x) { return x.is_contiguous() ? detach(x) : copy_of(x); }
 
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
@@ -94,7 +94,7 @@ void copy(const Tensor& from, const Tensor& to) {
       fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
     }
   }
-  if (from.shares_storage(to)) return copy(clone(from), to);  // what is written may be read again
+  if (from.shares_storage(to)) return copy(copy_of(from), to);  // what is written may be read again
   with_type(from.dtype(), [&]<class From>(From) {
     with_type(to.dtype(), [&]<class To>(To) {
       kernels::copy(from.shape(), from.data<From>(), from.strides(), to.data<To>(), to.strides());

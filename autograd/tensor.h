@@ -25,7 +25,8 @@ class Tensor {
   Tensor() = default;
   /// Contiguous, its content undefined at first.
   Tensor(Shape shape, DType dtype);
-  /// A view: the same storage, `offset` elements after the start of `base`.
+  /// A view: the same storage, `offset` elements after the start of `base`. Unchecked: every element must lie in that
+  /// storage. Not recorded.
   Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset = 0);
 
   bool defined() const { return impl_ != nullptr; }
@@ -56,7 +57,7 @@ class Tensor {
   bool needs_grad() const;
   /// Whether backward passes have accumulated a gradient since the last zero_grad().
   bool has_grad() const;
-  /// That gradient, contiguous; undefined if there is none. Rows that row_grad() had are written out, for good.
+  /// That gradient, contiguous; undefined if there is none. A row_grad() is made dense first, for good.
   const Tensor& grad() const;
   /// The gradient of a table that embedding() read some rows of, and that had no other part in the loss: those rows
   /// (row_gradient.h). Null if there is none, or if it is dense. For optimizers and clipping, which may write into it.
@@ -127,13 +128,13 @@ T* Tensor::data() const {
 }
 
 /// Same numbers (and type) in new contiguous memory. Not recorded.
-Tensor clone(const Tensor& x);
+Tensor copy_of(const Tensor& x);
 /// The same numbers as a constant: shares memory, knows no tape. No gradient flows through it.
 Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
 Tensor dense(const Tensor& x);
-/// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws unless shapes
-/// are equal, and each element of `to` has a place of its own. Not recorded.
+/// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws if shapes
+/// differ or if `to` repeats elements (stride 0). Not recorded.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

@@ -4,8 +4,8 @@
 //
 // Bucketed batches join sequences of about the same length, so that little of a batch is padding: the examples are put
 // in random order, each 100 batches' worth of them is sorted by length, cut into batches, and at last all batches are
-// put in random order. An epoch is still random, but for which examples are short together; that alone can cost a
-// translator a tenth of a nat, as short sentences are not like long ones.
+// put in random order. Epochs stay random, but short examples meet only short ones; that alone can cost a translator a
+// tenth of a nat, as short sentences are not like long ones.
 
 #include <cstdint>
 #include <span>

@@ -138,14 +138,14 @@ LabelledText read_labelled_table(const fs::path& file, const TableColumns& colum
 }
 
 LabelledText read_class_folders(const fs::path& folder, const std::vector<std::string>& classes) {
-  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder; need one with a folder a class");
+  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder; need one with a folder per class");
   std::vector<std::string> found = sorted_names(
       folder, [](const auto& entry) { return entry.is_directory() && entry.path().filename() != "unsup"; });
-  if (found.empty()) fail(folder.string(), ": has no folders; need one a class, such as pos and neg");
+  if (found.empty()) fail(folder.string(), ": has no folders; need one per class, such as pos and neg");
   LabelledText data{{}, {}, checked_classes(classes, {found.begin(), found.end()}, folder)};
   for (const std::string& label : data.classes) {
     if (!fs::is_directory(folder / label))
-      fail((folder / label).string(), ": there is no such folder; need one a class");
+      fail((folder / label).string(), ": there is no such folder; need one per class");
   }
   for (const std::string& label : found) {
     std::int32_t id = class_id(data.classes, label, (folder / label).string());
@@ -172,7 +172,7 @@ LabelledData read_labelled_data(const fs::path& path, const TableColumns& column
   const auto train = find_part(path, "train");
   if (!train) {
     fail(path.string(),
-         ": holds no labelled texts; need train/ and test/ with a folder a class in each, as in aclImdb, ",
+         ": holds no labelled texts; need train/ and test/ with a folder per class in each, as in aclImdb, ",
          "or train.tsv and test.tsv, or train.csv and test.csv");
   }
   LabelledData data{read_labelled_part(*train, columns, classes), std::nullopt};

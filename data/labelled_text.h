@@ -3,7 +3,7 @@
 //
 // They are read from
 //
-//   a folder with train/ and test/, and in each a folder a class, and in those a .txt file a text: the layout of the
+//   a folder with train/ and test/, and in each a folder per class, with a .txt file per text: the layout of the
 //     Large Movie Review Dataset (Maas et al. 2011), aclImdb/train/pos/0_9.txt; its unlabelled train/unsup is left out
 //   a folder with train.tsv and test.tsv, or train.csv and test.csv
 //     (of either kind, the test part may be missing)

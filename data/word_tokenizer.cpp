@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "autograd/error.h"
-#include "data/case_folding.h"
 #include "data/characters.h"
+#include "data/lower_case.h"
 #include "data/utf8.h"
 
 namespace reel::data {

@@ -26,7 +26,7 @@ constexpr std::int32_t start_id = 2;    // <start>  before a sentence that is wr
 constexpr std::int32_t end_id = 3;      // <end>    after it
 
 struct WordRules {
-  bool lower_case = true;   // as data/case_folding.h
+  bool lower_case = true;   // as data/lower_case.h
   bool punctuation = true;  // tokens of their own; otherwise marks only separate
 };
 

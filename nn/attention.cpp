@@ -32,7 +32,7 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling, double drop) {
-  // The weights of a single query, as a text's newest token is, are but a row: small steps are best at that.
+  // A single query, such as the newest token of a text, has one row of weights: fusing does not pay.
   if (scaling == Scaling::scores && queries.size(-2) > 1) {
     return attention(queries, keys, values, mask, score_scale(queries), drop);
   }
@@ -84,7 +84,7 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) 
     if (!past->maps.unify.defined()) past->maps = join();
     return with_joined_maps(past->maps, x, mask, &past->seen);
   }
-  // To join the maps costs less than to map more than D tokens twice.
+  // Joining costs 2 H D³ products and saves 2 B T H D²: for B T > D.
   if (x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(join(), x, mask, nullptr);
   const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
   return unifyheads(merge_heads(dot_product_attention(queries, keys, split_heads(tovalues(x), heads_), mask)));

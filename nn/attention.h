@@ -15,8 +15,8 @@ namespace reel::nn {
 /// Self-attention in its barest form, without parameters: softmax(x xᵀ) x, for x (..., T, D).
 Tensor basic_self_attention(const Tensor& x);
 
-/// What is divided so that scores come out smaller by √D: they themselves, or queries and keys, by the fourth root of D
-/// each, which keeps the numbers in between smaller too. Both come to the same.
+/// Where scores are divided by √D: as they are, or queries and keys by the fourth root of D each, which also keeps the
+/// products in between small. Both give the same result.
 enum class Scaling { scores, queries_and_keys };
 
 /// 1/√D for queries (..., D).
@@ -60,7 +60,8 @@ class WideAttention : public Module {
     KeyValueCache seen;
     JoinedMaps maps;
   };
-  /// With `past`, x goes on from the tokens that it holds, attends to them as well, and is added to them.
+  /// With `past`, x goes on from the tokens that it holds, attends to them as well, and is added to them; throws then
+  /// if a tape records.
   Tensor operator()(const Tensor& x, const Mask& mask, Past* past = nullptr) const;
   /// Where it looks: (B, H, T, T).
   Tensor maps(const Tensor& x, const Mask& mask) const;
@@ -70,7 +71,7 @@ class WideAttention : public Module {
 
  private:
   JoinedMaps join() const;
-  /// The same with half as many maps of x.
+  /// operator() with 2 maps of x, not 4.
   Tensor with_joined_maps(const JoinedMaps& maps, const Tensor& x, const Mask& mask, KeyValueCache* past) const;
 
   int64_t heads_;

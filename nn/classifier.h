@@ -1,8 +1,8 @@
 #pragma once
 // Models that say which class a text is of.
 //
-// Both add token and position embeddings, stack transformer blocks without a mask, pool over time, and project to the
-// classes. CTransformer follows P. Bloem: "Transformers from scratch" (2019) and ends in log-probabilities.
+// Both add token and position embeddings, stack transformer blocks that are not causal, pool over time, and project to
+// the classes. CTransformer follows P. Bloem: "Transformers from scratch" (2019) and ends in log-probabilities.
 // TextClassificationTransformer pools by the mean and ends in logits.
 
 #include <optional>

@@ -52,7 +52,7 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   return {filled(room_.keys, length_), filled(room_.values, length_)};
 }
 
-void KeyValueCache::keep(const Ids& rows) {
+void KeyValueCache::reorder(const Ids& rows) {
   check_no_tape();
   if (length_ > 0) room_ = {pick_rows(room_.keys, rows), pick_rows(room_.values, rows)};
 }

@@ -27,11 +27,11 @@ class KeyValueCache {
   /// How many tokens it remembers.
   int64_t length() const { return length_; }
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
-  /// No gradient would flow back through them: throws if a tape is recording, and if they are not shaped so, or
-  /// not of such a batch, heads and dtype as those before.
+  /// Throws if a tape is recording, for no gradient would flow back through them, and if batch, heads, width or dtype
+  /// differ from those before.
   KeysAndValues append(const KeysAndValues& fresh);
   /// Text i of the batch goes on from what was text rows[i]. Throws if a tape is recording.
-  void keep(const Ids& rows);
+  void reorder(const Ids& rows);
 
  private:
   KeysAndValues room_;  // (B, H, room, K), of which the first length_ times are filled

@@ -27,7 +27,7 @@ Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation
 }
 
 Embedding::Embedding(const Tensor& table, Frozen frozen)
-    : weight(frozen == Frozen::yes ? constant("weight", detach(table)) : parameter("weight", table)) {
+    : weight(frozen == Frozen::yes ? state("weight", detach(table)) : parameter("weight", table)) {
   if (table.rank() != 2) fail("Embedding: the table is ", table.shape(), "; need (vocabulary, width)");
 }
 

@@ -18,14 +18,14 @@ class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
   /// Without bias, over a weight of another layer; trained if it is trained there.
-  explicit Linear(const Tensor& shared_weight) : weight(constant("weight", shared_weight)) {}
+  explicit Linear(const Tensor& shared_weight) : weight(state("weight", shared_weight)) {}
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
   Tensor weight, bias;  // bias undefined without
 };
 
-/// A table of one row a token: ids (...) -> (..., D); weight (V, D). Starts normal with this deviation: a small one
-/// leaves the rows of rare tokens near 0, where they do no harm.
+/// A table with one row per token: ids (...) -> (..., D); weight (V, D). Starts normal with standard deviation
+/// `deviation`: a small one keeps rare tokens' rows near 0, harmless.
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width, DType dtype = DType::f32, double deviation = 1);

@@ -48,7 +48,7 @@ GramCounts count_grams(Tokens text, std::size_t length) {
   return counts;
 }
 
-/// For each end of these sequences without their first token: how many of them there are.
+/// For each of these sequences minus its first token: how many tokens come before it.
 GramCounts count_before(const GramCounts& grams) {
   GramCounts counts;
   for (const auto& [gram, count] : grams) ++counts[gram.substr(1)];
@@ -148,7 +148,7 @@ MarkovModel::MarkovModel(std::span<const std::int32_t> tokens, const Config& con
     fail("MarkovModel: the order is ", config.order, "; need 0 to ", max_order);
   }
   counts_ = std::make_shared<Counts>(to_tokens(tokens, config.vocabulary), static_cast<std::size_t>(config.order));
-  constant("tokens", to_tensor(tokens));
+  state("tokens", to_tensor(tokens));
 }
 
 MarkovModel MarkovModel::from_state(const StateDict& state, const Config& config) {

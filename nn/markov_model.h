@@ -24,7 +24,7 @@ namespace reel::nn {
 
 class MarkovModel : public LanguageModel {
  public:
-  /// Each more is another table of what the text holds.
+  /// Each further token costs another table of counts.
   static constexpr int64_t max_order = 64;
 
   struct Config {

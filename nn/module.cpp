@@ -62,10 +62,10 @@ void Module::train(bool on) {
 
 Tensor Module::parameter(const std::string& name, Tensor initial) {
   initial.requires_grad();
-  return constant(name, std::move(initial));
+  return state(name, std::move(initial));
 }
 
-Tensor Module::constant(const std::string& name, Tensor value) {
+Tensor Module::state(const std::string& name, Tensor value) {
   add(name, value);
   return value;
 }

@@ -49,8 +49,8 @@ class Module {
 
   /// Names a parameter; it will be trained.
   Tensor parameter(const std::string& name, Tensor initial);
-  /// Names a tensor that belongs to the state as it is: it is trained only if it needs a gradient already.
-  Tensor constant(const std::string& name, Tensor value);
+  /// Registers a tensor as part of the state; it is trained only if it already requires a gradient.
+  Tensor state(const std::string& name, Tensor value);
   /// Names a part, whose parameters become "name.parameter" of this module.
   template <class Part>
   Part child(const std::string& name, Part part) {

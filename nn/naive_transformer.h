@@ -2,8 +2,8 @@
 // NaiveTransformer: the least that still is a transformer, one text at a time.
 //
 // Token embedding plus position embedding, dropout; then `depth` times single-head causal attention, layer norm and a
-// residual connection; then layer norm, a projection to the vocabulary, and dropout. There is no batch in it: a batch
-// is run text by text, and training adds up gradients instead.
+// residual connection; then layer norm, a projection to the vocabulary, and dropout. It has no batch axis: operator()
+// runs a batch text by text and stacks the results.
 
 #include <vector>
 

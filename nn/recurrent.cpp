@@ -56,9 +56,9 @@ Tensor RNN::step(const Tensor& from_input, const Tensor& state) const {
 Tensor GRU::step(const Tensor& from_input, const Tensor& state) const {
   const int64_t D = state.size(1);
   const std::vector<Tensor> input = split(from_input, D, 1), own = split(linear(state, weight_hh, bias_hh), D, 1);
-  const Tensor reset = sigmoid(input[0] + own[0]), keep = sigmoid(input[1] + own[1]);
+  const Tensor reset = sigmoid(input[0] + own[0]), update = sigmoid(input[1] + own[1]);
   const Tensor proposal = tanh(input[2] + reset * own[2]);
-  return (1.0 - keep) * proposal + keep * state;
+  return (1.0 - update) * proposal + update * state;
 }
 
 }  // namespace reel::nn

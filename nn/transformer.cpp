@@ -30,10 +30,10 @@ void start_normal(const Tensor& table, double deviation) {
   copy(randn(table.shape(), table.dtype()) * deviation, table);
 }
 
-/// Words must not drown in positions. Sines are large, so words are, too: normal, with deviation 1 once they are
-/// scaled. Learned positions start small, and let words start small as well, as those of GPT-2 do: Adam's steps are of
-/// one size for all, and move what is small sooner. A large table that is the projection, too, starts with deviation
-/// 1/√D: logits add up D of its products with numbers about as large as 1.
+/// Words start about as large as positions. Sines are large, so words get standard deviation 1 once they are scaled.
+/// Learned positions start small, and then so do words, as in GPT-2: Adam's steps have one size for all weights, and
+/// change small ones sooner. A table that is also the projection starts with deviation 1/√D: a logit sums D products of
+/// its entries with activations of about 1.
 void start_embedding(const Transformer::Frame& frame, bool tied, const Config& c) {
   const double root = std::sqrt(static_cast<double>(c.width));
   if (c.positions == Transformer::Positions::learned) {
@@ -66,7 +66,7 @@ class CachingTranslation : public Translation {
     const Ids target = append_column(pick_rows(target_, rows), tokens);
     model_.decoder.frame.check_length(target);
     Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
-    keep(rows);
+    reorder(rows);
     target_ = target;
     const Mask source_mask = Mask::padding(source_, model_.padding());
     const Mask target_mask = Mask::padding(target_, model_.padding()) & Mask::causal();
@@ -80,8 +80,8 @@ class CachingTranslation : public Translation {
   }
 
  private:
-  void keep(const Ids& rows) {
-    for (KeyValueCache& past : past_) past.keep(rows);
+  void reorder(const Ids& rows) {
+    for (KeyValueCache& past : past_) past.reorder(rows);
     if (source_.size(0) == 1) return;  // one source for all rows: nothing of it needs to be repeated
     source_ = pick_rows(source_, rows);
     for (auto& [keys, values] : memory_) {
@@ -100,7 +100,7 @@ class CachingTranslation : public Translation {
 
 Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, const Config& c)
     : word_emb(child(embedding, Embedding(vocabulary, c.width, c.dtype))),
-      pos_table(c.positions == Positions::sinusoidal ? constant("position_enc.pos_table", table_of_positions(c))
+      pos_table(c.positions == Positions::sinusoidal ? state("position_enc.pos_table", table_of_positions(c))
                                                      : parameter("position_enc.pos_table", table_of_positions(c))),
       layer_norm(norm_of(c) == Norm::none ? LayerNorm(0) : child("layer_norm", LayerNorm(c.width, 1e-6, c.dtype))),
       drop_(child("drop", Dropout(c.dropout))),

@@ -4,8 +4,8 @@
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
 // made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
-// sines and cosines, or learned. Embeddings and positions start such that neither drowns the other; matrices as in any
-// Linear, which within the layers is about half of what Glorot and Bengio (2010) propose, and learns sooner.
+// sines and cosines, or learned. Embeddings start about as large as positions; matrices as in any Linear, which within
+// the layers is about half the deviation that Glorot and Bengio (2010) propose, and learns sooner.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 

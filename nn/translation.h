@@ -13,8 +13,8 @@ class Translation {
  public:
   virtual ~Translation() = default;
 
-  /// From now on row i is what was row rows[i] (at first there is one for each source, without a token), and tokens[i]
-  /// after it. -> (rows, V): logits of the token to come next. If it throws, nothing has changed.
+  /// Row i now goes on from the old row rows[i] (at first, row b is source b, without tokens), followed by tokens[i].
+  /// -> (rows, V): logits of the next token. If it throws, nothing has changed.
   virtual Tensor extend(const Ids& rows, const Ids& tokens) = 0;
 };
 

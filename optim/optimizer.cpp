@@ -49,7 +49,7 @@ void for_each_stretch(const Tensor& parameter, Untouched untouched, const Body& 
 
 }  // namespace
 
-std::vector<ParameterGroup> decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay) {
+ParameterGroups decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay) {
   ParameterGroup matrices{{}, weight_decay}, others{{}, 0};
   for (const Tensor& parameter : parameters) {
     (parameter.rank() >= 2 ? matrices : others).parameters.push_back(parameter);
@@ -57,8 +57,7 @@ std::vector<ParameterGroup> decay_matrices_only(const std::vector<Tensor>& param
   return {matrices, others};
 }
 
-Optimizer::Optimizer(const std::vector<ParameterGroup>& groups, double learn_rate,
-                     std::vector<std::string> moment_names)
+Optimizer::Optimizer(const ParameterGroups& groups, double learn_rate, std::vector<std::string> moment_names)
     : moment_names_(std::move(moment_names)) {
   set_learn_rate(learn_rate);
   for (const auto& [parameters, weight_decay] : groups) {
@@ -93,7 +92,7 @@ void Optimizer::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.zero_grad();
 }
 
-NamedTensors Optimizer::state() const {
+NamedTensors Optimizer::state_dict() const {
   NamedTensors state;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const std::string prefix = std::to_string(i) + ".";
@@ -105,8 +104,8 @@ NamedTensors Optimizer::state() const {
   return state;
 }
 
-void Optimizer::load_state(const NamedTensors& state) {
-  const NamedTensors own = this->state();
+void Optimizer::load_state_dict(const NamedTensors& state) {
+  const NamedTensors own = this->state_dict();
   if (state.size() != own.size()) {
     fail("optimizer: the saved state has ", state.size(), " tensors, this one has ", own.size(),
          "; it is of another optimizer or model");
@@ -125,7 +124,7 @@ void Optimizer::load_state(const NamedTensors& state) {
   for (std::size_t i = 0; i < own.size(); ++i) copy(state[i].second, own[i].second);
 }
 
-SGD::SGD(const std::vector<ParameterGroup>& groups, const Options& options)
+SGD::SGD(const ParameterGroups& groups, const Options& options)
     : Optimizer(groups, options.learn_rate,
                 options.momentum > 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
       options_(options) {
@@ -146,10 +145,9 @@ void SGD::update(Slot& slot, double) {
   });
 }
 
-Adam::Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options)
-    : Adam(groups, options, Decay::in_gradient) {}
+Adam::Adam(const ParameterGroups& groups, const AdamOptions& options) : Adam(groups, options, Decay::in_gradient) {}
 
-Adam::Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options, Decay decay)
+Adam::Adam(const ParameterGroups& groups, const AdamOptions& options, Decay decay)
     : Optimizer(groups, options.learn_rate, {"exp_avg", "exp_avg_sq"}), options_(options), decay_(decay) {
   check_options(options);
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Optimizers: what turns gradients into better parameters.
 //
-//     AdamW optimizer({{model.parameters(), 0.1}}, {.learn_rate = 1e-3});
+//     Adam optimizer(model.parameters(), {.learn_rate = 1e-3});
 //     ...
 //     tape.backward(loss);
 //     clip_grad_norm(model.parameters(), 1.0);
@@ -27,8 +27,14 @@ struct ParameterGroup {
   double weight_decay = 0;
 };
 
+/// What an optimizer trains: {{weights, 0.1}, {biases, 0}}, or parameters that do not decay.
+struct ParameterGroups : std::vector<ParameterGroup> {
+  using vector::vector;
+  ParameterGroups(const std::vector<Tensor>& parameters) : vector{{parameters, 0}} {}
+};
+
 /// Two groups: matrices (two axes or more) decay, biases and the scales of norms do not.
-std::vector<ParameterGroup> decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay);
+ParameterGroups decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay);
 
 class Optimizer {
  public:
@@ -45,9 +51,9 @@ class Optimizer {
 
   /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups. The
   /// tensors themselves, not copies: the next step changes them.
-  NamedTensors state() const;
+  NamedTensors state_dict() const;
   /// Throws, and changes nothing, unless it is the state of such an optimizer over such parameters.
-  void load_state(const NamedTensors& state);
+  void load_state_dict(const NamedTensors& state);
 
  protected:
   /// One parameter and what an optimizer keeps beside it, one tensor of its shape for each of moment_names.
@@ -58,7 +64,7 @@ class Optimizer {
     Tensor steps;  // f64, 0-d
   };
 
-  Optimizer(const std::vector<ParameterGroup>& groups, double learn_rate, std::vector<std::string> moment_names);
+  Optimizer(const ParameterGroups& groups, double learn_rate, std::vector<std::string> moment_names);
   /// Changes slot.parameter, which has a gradient, and its moments. `steps` counts from 1.
   virtual void update(Slot& slot, double steps) = 0;
 
@@ -68,15 +74,16 @@ class Optimizer {
   std::vector<Slot> slots_;
 };
 
-/// Stochastic gradient descent with momentum: v = momentum v + g, x = x - rate v. Decay is added to the gradient.
-/// Without momentum and decay, the step of a table costs what the rows cost that were read.
+/// Stochastic gradient descent with momentum: v = momentum v + g, x = x - rate v, where v starts as 0. Decay is added
+/// to the gradient. Sutskever et al.: "On the importance of initialization and momentum in deep learning" (2013).
+/// Without momentum and decay, a step only touches the rows of a table that were read.
 class SGD : public Optimizer {
  public:
   struct Options {
     double learn_rate = 1e-3;
     double momentum = 0;
   };
-  explicit SGD(const std::vector<ParameterGroup>& groups, const Options& options);
+  explicit SGD(const ParameterGroups& groups, const Options& options);
 
  private:
   void update(Slot& slot, double steps) override;
@@ -88,23 +95,23 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  /// Leaves the rows of a table alone that were not read since the last step, as TensorFlow's LazyAdam and PyTorch's
-  /// SparseAdam do (which adds epsilon before it corrects the bias). Adam itself moves them on by their momentum and
-  /// decays moments and weights, so that each step costs what the table costs; lazy, it costs what the rows cost that
-  /// were read. Worth it where these are few of a table that is a large part of the model. It is another algorithm: a
-  /// row that is seldom read forgets nothing between, while the bias is corrected by the steps of the whole table. A
-  /// gradient that is dense, as that of a table tied to an output layer, reads every row.
+  /// Updates only the rows of a table that were read since the last step, as TensorFlow's LazyAdam and PyTorch's
+  /// SparseAdam do (which adds epsilon before the bias correction). Plain Adam also moves the other rows, by momentum
+  /// and decay, so a step costs as much as the whole table; a lazy one costs as much as the rows read. Worth it where
+  /// these are few and the table is much of the model. It is another algorithm: the moments of a row do not decay while
+  /// it is not read, but the bias correction counts all steps. A dense gradient, as of a table tied to an output layer,
+  /// reads every row.
   bool lazy = false;
 };
 
 /// Kingma, Ba: "Adam: a method for stochastic optimization" (2014). Decay is added to the gradient.
 class Adam : public Optimizer {
  public:
-  explicit Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options = {});
+  explicit Adam(const ParameterGroups& groups, const AdamOptions& options = {});
 
  protected:
   enum class Decay { in_gradient, decoupled };
-  Adam(const std::vector<ParameterGroup>& groups, const AdamOptions& options, Decay decay);
+  Adam(const ParameterGroups& groups, const AdamOptions& options, Decay decay);
 
  private:
   void update(Slot& slot, double steps) override;
@@ -116,7 +123,7 @@ class Adam : public Optimizer {
 /// (2017).
 class AdamW : public Adam {
  public:
-  explicit AdamW(const std::vector<ParameterGroup>& groups, const AdamOptions& options = {})
+  explicit AdamW(const ParameterGroups& groups, const AdamOptions& options = {})
       : Adam(groups, options, Decay::decoupled) {}
 };
 

@@ -29,9 +29,10 @@ struct EvalConfig {
 
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.data, "data", 'D', "PATH",
-        "texts to score: the test part of a folder, a folder with a folder a class, or one table; without it, the test "
-        "part of what it was trained on or, where that has none, the validation part");
+  o.add(
+      &c.data, "data", 'D', "PATH",
+      "texts to score: the test part of a folder, a folder with a folder per class, or one table; without it, the test "
+      "part of what it was trained on or, where that has none, the validation part");
   o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN",
         "of a table: its name, or its number from 1; without it, as in training");
   o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "the same for the text");

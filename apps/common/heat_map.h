@@ -13,7 +13,7 @@ namespace reel::apps {
 /// line breaks as signs, long ones cut short (a browser shows them whole when pointed at); above 64 of them only every
 /// second and so on. A weight that is not finite, or below 0, is left blank.
 ///
-/// Takes some 8 bytes a weight. Throws where there are not rows × columns weights.
+/// Takes some 8 bytes per weight. Throws where there are not rows × columns weights.
 std::string heat_map_html(std::string_view title, std::span<const std::string> rows,
                           std::span<const std::string> columns, std::span<const double> weights);
 

@@ -8,7 +8,7 @@ namespace reel::apps {
 /// From here on the first signal is only noted.
 void watch_interrupts();
 
-/// Whether one has come since. True once, true for good. To ask is to obey: ask only where something can end early.
+/// Whether a signal has come since; stays true. Counts as obeying it: ask only where something can end early.
 bool interrupted();
 
 /// The number of the signal that interrupted() has told of; 0 if there was none, or all was done before anyone asked. A

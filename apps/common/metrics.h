@@ -1,5 +1,5 @@
 #pragma once
-// metrics.csv: the numbers of a training run, a row for a record, for spreadsheets and pandas. The first column is the
+// metrics.csv: the numbers of a training run, one row per step, for spreadsheets and pandas. The first column is the
 // step. RFC 4180, except that lines end in \n alone, so that cut and awk see no \r in the last column.
 
 #include <filesystem>

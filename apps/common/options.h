@@ -56,7 +56,7 @@ class Options {
  public:
   static constexpr char no_letter = '\0';
 
-  /// An option means something only where another, a choice, has one of these values.
+  /// What must hold for an option to mean anything: another one, a choice, has one of these values.
   struct Condition {
     std::string option;
     std::vector<std::string> values;
@@ -65,7 +65,7 @@ class Options {
     std::string words() const;
   };
 
-  /// The heading under which -h lists what is added from here on, and on what all of it depends, if on anything.
+  /// The heading under which -h lists what is added from here on, and a condition of all that.
   void section(std::string title, std::optional<Condition> condition = {});
 
   // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
@@ -78,7 +78,7 @@ class Options {
   Options& add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
                       std::string help);
   Options& add_flag(bool* value, std::string name, char letter, std::string help);
-  /// The option added last depends on another one.
+  /// A condition of the option added last.
   Options& only_for(std::string other, std::vector<std::string> values);
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
@@ -94,9 +94,9 @@ class Options {
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
 
-  /// Other defaults, for options that were not given and do not depend on what is not so.
+  /// Changes the defaults of options that were not given and whose conditions are met.
   void set_defaults(const std::vector<std::pair<std::string, std::string>>& values);
-  /// Throws UsageError if an option has not its default value, and depends on what is not so.
+  /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;
 
   /// Every option with its value, in order of declaration, for a checkpoint to keep.
@@ -146,7 +146,7 @@ class Options {
   class Parser;
 
   Options& add_option(Option option);
-  /// That of an option which is not so; null if it means something.
+  /// The first condition of `option` that is not met; null if none.
   const Condition* unmet(const Option& option) const;
 
   std::vector<Option> options_;

@@ -94,7 +94,7 @@ void Trainer::go_on(const Checkpoint& saved) {
   const Json& last = note(saved, "last step");
   last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
   since_ = score_sum_from(note(saved, "since score"));
-  optimizer_->load_state(saved.optimizer);
+  optimizer_->load_state_dict(saved.optimizer);
   default_generator().set_state(generator_state_from(note(saved, "random")));
   metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
@@ -264,7 +264,7 @@ void Trainer::save() {
   auto options = options_.values();
   std::erase_if(options, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
   Checkpoint checkpoint{weights,
-                        optimizer_->state(),
+                        optimizer_->state_dict(),
                         {{"app", app_},
                          {"options", to_json(options)},
                          {"step", steps_done_},

@@ -49,7 +49,7 @@ class Task {
   /// After the last step: prints what the run came to, and returns it for the report.
   virtual Report::Pairs finish() = 0;
 
-  /// What TensorBoard's names of losses and accuracies begin with.
+  /// Prefix of TensorBoard's tags: "translation/train-loss".
   virtual std::string topic() const = 0;
   /// What the run is about, as a line for its report; and what the report shows beside curves and options: samples,
   /// predictions, attention maps.
@@ -71,7 +71,7 @@ struct Plan {
   std::string option;                  // that says how long: num-batches
   std::int64_t batches_per_epoch = 0;  // test_every steps, the last one perhaps of fewer batches; 0 for endless data
 
-  /// How many batches the step after `done` steps accumulates, of `most`.
+  /// Batches in the step after `done` steps: `most`, or what is left of the epoch.
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
 };
 
@@ -91,7 +91,7 @@ class Trainer {
   /// optimizer cannot go on with the state that is kept, and Error if the data have changed.
   void go_on(const Checkpoint& saved);
 
-  /// All steps that are left, and the end; or, if an interrupt comes, some of them. Either way the last one is saved.
+  /// Takes the steps that are left and finishes, or stops early at an interrupt; saves either way.
   void run();
 
  private:

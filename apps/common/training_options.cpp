@@ -52,7 +52,7 @@ void declare_run(Options& o, TrainingConfig& c) {
 
 void add_threads(Options& options, std::int64_t& threads) {
   options.add(&threads, "threads", Options::no_letter, "N",
-              "threads; 0 for one a core. The numbers do not depend on it", at_least(0).and_at_most(1024));
+              "threads; 0 for one per core. The numbers do not depend on it", at_least(0).and_at_most(1024));
 }
 
 void use_threads(std::int64_t threads) {

@@ -15,23 +15,23 @@ namespace reel::apps {
 
 struct TrainingConfig {
   std::int64_t batch_size = 32;
-  std::int64_t accumulate = 1;
+  std::int64_t accumulate = 1;  // batches of a step
   std::string optimizer = "adam";
   double learn_rate = 1e-4;
   double beta2 = 0.999;
   bool lazy_adam = false;
   double weight_decay = 0;
   std::string schedule = "constant";
-  std::int64_t lr_warmup = 5000;
+  std::int64_t lr_warmup = 5000;  // examples
   double min_lr = 0;
-  std::int64_t lr_decay = 0;
-  double gradient_clipping = 1;
-  std::int64_t seed = 1;
+  std::int64_t lr_decay = 0;     // examples
+  double gradient_clipping = 1;  // the largest norm of all gradients together
+  std::int64_t seed = 1;         // a negative one asks for a random one
 
   std::string out{};
   std::string tb_dir{};  // empty for `out`
   bool resume = false;
-  std::int64_t threads = 0;  // 0 for one a core
+  std::int64_t threads = 0;  // 0 for one per core
 
   std::int64_t examples_per_step() const { return batch_size * accumulate; }
   /// Whole steps of --lr-warmup and --lr-decay, which count examples.
@@ -48,12 +48,12 @@ void declare_run(Options& options, TrainingConfig& config);
 void add_threads(Options& options, std::int64_t& threads);
 void use_threads(std::int64_t threads);
 
-/// Throws UsageError where each option is fine by itself, but the optimizer or the schedule is not.
+/// Throws UsageError for options that do not go together, such as adamw without a weight decay.
 void check_training(const TrainingConfig& config, std::int64_t steps);
 optim::Schedule make_schedule(const TrainingConfig& config, std::int64_t steps);
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
 
-/// Random numbers of one purpose: far enough from the others of the same seed that they never meet.
+/// A generator for one purpose, so far from the others of the same seed that they never overlap.
 enum class Stream : std::uint64_t { weights_and_dropout, batches, samples };
 Generator random_stream(std::int64_t seed, Stream stream);
 /// config.seed, or a random one in its place if that is negative; starts weights and dropout from it.

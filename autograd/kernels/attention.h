@@ -2,9 +2,9 @@
 // Attention, softmax(scale Q Kᵀ) V, without holding the weights of all queries, but of heads that are to keep them.
 //
 // A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
-// and are used up there. The way back computes them again, in blocks of keys and queries, from their logarithm's
+// and are used up there. The backward pass computes them again, in blocks of keys and queries, from their logarithm's
 // denominator, which is all that is kept. So memory grows with the length of a text, not with its square. As many heads
-// as there is room for may keep their weights instead: that saves the way back one product of five.
+// as there is room for may keep their weights instead: that saves the backward pass one product of five.
 // After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
 //
 // Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
@@ -46,7 +46,7 @@ struct AttentionShape {
   const std::int32_t* hidden = nullptr;
   /// Of the weights (heads, S, T), each of their rows begun with a block of random words of its own.
   DropoutMask dropout{};
-  /// How many heads keep their weights for the way back.
+  /// How many heads keep their weights for the backward pass.
   int64_t heads_kept = 0;
 
   /// Multiplications in the forward products of all heads.

@@ -1,4 +1,4 @@
-// The way back of attention.h.
+// The backward pass of attention.h.
 
 #include <algorithm>
 
@@ -74,7 +74,7 @@ void for_each_part(const AttentionShape& shape, const Block& block, Range all, i
   });
 }
 
-/// Some queries of a head, on the way back.
+/// Some queries of a head, in the backward pass.
 template <class T>
 struct QueryBlock {
   Matrix<const T> q, dout;

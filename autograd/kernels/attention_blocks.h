@@ -12,7 +12,7 @@
 namespace reel::kernels::attention_blocks {
 
 // What is worked on at once. Forward: few enough queries that their scores of all keys stay in the second cache, and
-// enough of them that a pass over keys and values pays. On the way back: the weights of some keys and many queries
+// enough of them that a pass over keys and values pays. In the backward pass: the weights of some keys and many queries
 // (attention_backward.cpp), with all that is made of them. Within a block, products leave out what nobody sees: those
 // that make scores stop at the last key that a panel of queries sees, the others keep to the band of the weights.
 inline constexpr int64_t query_block = 64;
@@ -173,7 +173,7 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
 /// Whether threads can share so many heads.
 inline bool enough_heads(int64_t heads) { return heads >= 4; }
 
-/// Of weights that are kept, the way back reads those of so many keys together, or of a divisor of that, from a
+/// Of weights that are kept, the backward pass reads those of so many keys together, or of a divisor of that, from a
 /// multiple of it on. It leaves out queries that see none of them, in whole panels, with which blocks of queries end.
 inline int64_t keys_read_at_once(const AttentionShape& shape) {
   static_assert(key_block % query_block == 0);

@@ -12,8 +12,8 @@
 
 namespace reel::kernels {
 
-/// The loss of each row, and the two numbers that the way back needs to know its probabilities: the largest logit, and
-/// the inverse of Σ e^(x - largest). A row that is not counted has the loss 0.
+/// The loss of each row, and the two numbers that the backward pass needs to know its probabilities: the largest logit,
+/// and the inverse of Σ e^(x - largest). A row that is not counted has the loss 0.
 template <class T>
 void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targets, const std::int32_t* counted,
                    T smoothing, T* losses, T* sums) {

@@ -54,8 +54,8 @@ struct Part {
   int64_t heads_kept = 0;
 };
 
-/// How many heads in a row share keys and values, and have the gradients of these added up while they are made: as many
-/// as leave 16 threads something to do.
+/// How many neighbouring heads with the same keys and values form a group, which sums their gradients in one place: as
+/// many as leave work for 16 threads.
 int64_t heads_together(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   constexpr int64_t enough = 16;
   auto shared = [](const Tensor& x) { return x.rank() < 3 || x.size(-3) == 1; };
@@ -79,8 +79,8 @@ struct HeadsOf {
   }
 };
 
-/// Has some rows of x (H, T, D) come near, where heads lie side by side: each head alone would read pieces of them. But
-/// only if they can stay there with all that their text needs on the way back: q, k, v, O and four gradients.
+/// Reads rows of x (H, T, D) into the cache where heads lie side by side: each head alone would read pieces of them.
+/// But only if they fit in with all that the backward pass of their text needs: q, k, v, O and four gradients.
 template <class T>
 void read_rows(const Tensor& x, int64_t first, int64_t count) {
   if (x.rank() != 3 || x.stride(2) != 1 || x.stride(0) != x.size(2)) return;
@@ -99,7 +99,7 @@ struct Problem {
   Generator::State random{};  // where the words start that weights are dropped by
   Shape batch{};              // one head for each index: q's leading axes, the last one cut into groups of heads
   int64_t together = 1;       // how many heads a group has
-  // What the way back needs, too; weights of those heads that keep them.
+  // What the backward pass needs, too; weights of those heads that keep them.
   Tensor out{}, log_sums{}, weights{};
 
   kernels::AttentionShape shape(const Part& part) const {
@@ -158,8 +158,8 @@ struct Problem {
       batch[last] /= together;
       batch.append(together);
     }
-    // Three and an eighth times the queries' numbers have room for weights that are kept. 24 of 32 heads with 512 keys,
-    // 128 wide, keep theirs then, and memory still grows with the length of a text, not with its square.
+    // Kept weights may take 25/8 times the memory of q: enough for 24 of 32 heads with 512 keys, 128 wide, and still
+    // growing with the length of a text, not with its square.
     const int64_t room = Tape::recording() ? q.numel() * 25 / 8 : 0;
     Offsets next;
     for (Part& part : parts) {
@@ -236,10 +236,10 @@ Tensor dropped_ones(const Problem& problem, const Part& part) {
                    -2);
 }
 
-/// The way back in small steps, for second derivatives.
+/// The backward pass in small steps, for second derivatives.
 void composed_backward(const Problem& problem, const Tensor& dout, Grads& grads) {
   std::vector<Tensor> dq, dk, dv;
-  if (problem.parts.empty()) {  // no texts: no numbers, but a way back for them
+  if (problem.parts.empty()) {  // no texts: no numbers, but a backward pass for them
     dq.push_back(problem.q * 0.0);
     dk.push_back(problem.k * 0.0);
     dv.push_back(problem.v * 0.0);
@@ -308,7 +308,7 @@ Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   check_starts("k_starts", k_starts, k.size(-2));
   if (q_starts.numel() != k_starts.numel()) {
     fail("packed_attention: q_starts are ", q_starts.numel(), ", k_starts ", k_starts.numel(),
-         "; need one a text and the end, of both");
+         "; need one per text and the end, of both");
   }
   if (mask.padding()) fail("packed_attention: the mask hides padding; packed texts have none");
   std::vector<Part> texts;

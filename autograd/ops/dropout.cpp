@@ -8,7 +8,7 @@ namespace reel {
 namespace {
 
 /// y = x m, m = 0 with probability p, else 1 / (1 - p)          dx = dy m
-/// The mask m is a function of `start`: the way back draws it again instead of keeping it.
+/// The mask m is a function of `start`: the backward pass draws it again instead of keeping it.
 Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
   const Tensor values = dense(x);
   Tensor y(x.shape(), x.dtype());

@@ -22,7 +22,7 @@ inline void check_same_dtype(const char* operation, const Tensor& a, const Tenso
 class Repeated {
  public:
   Repeated(const Tensor& x, const Shape& shape)
-      : x_(is_transposed(x) ? clone(x) : x), strides_(broadcast_strides(x_.shape(), x_.strides(), shape)) {}
+      : x_(is_transposed(x) ? copy_of(x) : x), strides_(broadcast_strides(x_.shape(), x_.strides(), shape)) {}
 
   /// As long as this lives.
   template <class T>
@@ -54,7 +54,7 @@ Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x
   return result;
 }
 
-/// A vector of elements, which goes with numbers as a Tensor does. So a formula is written once, for both:
+/// A SIMD vector with the operators of a Tensor, so that one formula serves both:
 /// [](const auto& x) { return x * (1.0 - x); }
 template <class T>
 struct Elements {

@@ -37,7 +37,7 @@ Shape without(Shape shape, const std::vector<int>& axes) {
 
 /// The sum over sorted axes, kept as size 1: one run of neighbouring axes after another, from the last.
 Tensor sum_kept(Tensor x, const std::vector<int>& axes) {
-  x = axes.empty() ? clone(x) : dense(x);  // a result has memory of its own
+  x = axes.empty() ? copy_of(x) : dense(x);  // a result has memory of its own
   for (std::size_t end = axes.size(); end > 0;) {
     std::size_t begin = end - 1;
     while (begin > 0 && axes[begin - 1] == axes[begin] - 1) --begin;

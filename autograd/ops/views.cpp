@@ -174,9 +174,14 @@ Tensor unsqueeze(const Tensor& x, int some_axis) {
 }
 
 /// dx = dy
+Tensor clone(const Tensor& x) {
+  return record("clone", {x}, copy_of(x), [](const Tensor& dy, Grads& grads) { grads.add(0, dy); });
+}
+
+/// dx = dy
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
-  return record("contiguous", {x}, clone(x), [](const Tensor& dy, Grads& grads) { grads.add(0, dy); });
+  return record("contiguous", {x}, copy_of(x), [](const Tensor& dy, Grads& grads) { grads.add(0, dy); });
 }
 
 // The methods of Tensor.

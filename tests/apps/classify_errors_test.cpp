@@ -62,7 +62,7 @@ TEST_CASE("folders of another layout are refused", "[classify]") {
   fs::create_directories(here / "acl");
   refused("acl: holds no labelled texts; need train/ and test/");
   fs::create_directories(here / "acl/train");
-  refused("acl/train: has no folders; need one a class");
+  refused("acl/train: has no folders; need one per class");
   here.write("acl/train/pos/0_9.txt", "warm tea");
   refused("acl/train: every example is of the class 'pos'");
   fs::create_directories(here / "acl/train/neg");

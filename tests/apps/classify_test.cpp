@@ -111,7 +111,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
                                  "--no-header");
   CHECK(line_of(other.out, "test ctransformer").texts == 2);
 
-  // A folder a class, as aclImdb. Texts have many lines there, and one has none of the known words.
+  // A folder per class, as aclImdb. Texts have many lines there, and one has none of the known words.
   for (const char* part : {"train", "test"}) {
     for (const char* label : {"neg", "pos"}) {
       for (int i = 0; i < 6; ++i) {
@@ -139,7 +139,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   check_refused("classify", here.run("classify", "eval --from folder"), 1,
                 "acl: holds no labelled texts; need train/ and test/");
   check_refused("classify", here.run("classify", "eval --from folder --data acl"), 1,
-                "acl: has no folders; need one a class");
+                "acl: has no folders; need one per class");
 }
 
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {

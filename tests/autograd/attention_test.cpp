@@ -286,7 +286,7 @@ TEST_CASE("attention: packed, what does not fit is an error") {
   CHECK_THROWS_AS(run(Ids(), Ids({0, 7})), Error);
   CHECK_THROWS_AS(run(Ids({1, 2}, {0, 5}), Ids({0, 7})), Error);
   CHECK_THROWS_WITH(run(Ids({0, 2, 5}), Ids({0, 7})),
-                    "packed_attention: q_starts are 3, k_starts 2; need one a text and the end, of both");
+                    "packed_attention: q_starts are 3, k_starts 2; need one per text and the end, of both");
   CHECK_THROWS_AS(run(Ids({0, 5}), Ids({0, 7}), Mask::padding(Ids::zeros({2, 7}))), Error);
   CHECK_THROWS_WITH(run(Ids({0, 5}), Ids({0, 7}), Mask::none(), 1), "packed_attention: drop is 1; need 0 <= drop < 1");
 }

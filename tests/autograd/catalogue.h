@@ -230,6 +230,8 @@ inline std::vector<Row> catalogue() {
   add_row("squeeze(x, axis)", [](const Xs& x) { return squeeze(squeeze(x[0], 1), 0); }, {any({2, 1, 3})});
   add_row("unsqueeze(x, axis)", [](const Xs& x) { return unsqueeze(unsqueeze(x[0], 0), -1); }, {any({2, 3})});
   add_row("unsqueeze(x, axis)", [](const Xs& x) { return unsqueeze(x[0], 0); }, {any({})});
+  add_row("clone(x)", [](const Xs& x) { return clone(x[0]) * x[0]; }, {any({2, 3})});
+  add_row("clone(x)", [](const Xs& x) { return clone(x[0].transpose(0, 1)); }, {any({2, 3})});
   add_row("contiguous(x)", [](const Xs& x) { return contiguous(x[0].transpose(0, 1)); }, {any({2, 3})});
   add_row("contiguous(x)", [](const Xs& x) { return contiguous(expand(x[0], {3, 2})); }, {any({2})});
 

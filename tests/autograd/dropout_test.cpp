@@ -28,7 +28,7 @@ TEST_CASE("neighbours are dropped independently") {
   }
 }
 
-TEST_CASE("the way back drops what the way there dropped") {
+TEST_CASE("the backward pass drops what the forward pass dropped") {
   Generator generator(3);
   const Tensor x = positive({7, 13}, 1).requires_grad();
   Tensor y;

@@ -329,7 +329,7 @@ TEST_CASE("a gradient is summed over the axes that its input was repeated along"
   CHECK(x.grad().to_vector() == Values(6, 20));
 }
 
-TEST_CASE("an exception on the way back leaves the thread ready for the next tape") {
+TEST_CASE("an exception in the backward pass leaves the thread ready for the next tape") {
   const Tensor x = leaf({}, {3});
   {
     Tape tape;

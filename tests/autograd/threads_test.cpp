@@ -83,6 +83,7 @@ std::vector<Row> large_rows() {
   add_row("expand(x, shape)", [](const Xs& in) { return contiguous(expand(in[0], {200, 1030})); }, {y});
   add_row("squeeze(x, axis)", [](const Xs& in) { return squeeze(in[0].unsqueeze(1), 1) * 2.0; }, {x});
   add_row("unsqueeze(x, axis)", [](const Xs& in) { return unsqueeze(in[0], 0) * 2.0; }, {x});
+  add_row("clone(x)", [](const Xs& in) { return clone(in[0].transpose(0, 1)); }, {x});
   add_row("contiguous(x)", [](const Xs& in) { return contiguous(in[0].transpose(0, 1)); }, {x});
 
   add_row("cat(parts, axis)", [](const Xs& in) { return cat(in, 1); }, {x, p});

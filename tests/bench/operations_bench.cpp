@@ -1,5 +1,5 @@
 // Times single operations on matrices of ROWS x COLUMNS numbers: forward, and in a step, which adds a weighted sum of
-// the result and the way back. operations_bench.py is its twin in PyTorch; compare_operations runs both.
+// the result and the backward pass. operations_bench.py is its twin in PyTorch; compare_operations runs both.
 //
 //     operations_bench THREADS ROWS COLUMNS
 //

@@ -42,7 +42,7 @@ TEST_CASE("an aclImdb folder is read in the order of its names, without what has
 
 TEST_CASE("a folder of another layout is refused, with what it should hold") {
   TemporaryFolder folder;
-  auto message = ContainsSubstring("holds no labelled texts; need train/ and test/ with a folder a class in each");
+  auto message = ContainsSubstring("holds no labelled texts; need train/ and test/ with a folder per class in each");
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), message);
   write_reviews(folder);
   CHECK_THROWS_WITH(read_labelled_data(folder / "train"), message);
@@ -60,7 +60,7 @@ TEST_CASE("a folder of another layout is refused, with what it should hold") {
   std::filesystem::remove_all(folder / "train/neg");
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("every example is of the class 'pos'"));
   std::filesystem::remove_all(folder / "train/pos");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train: has no folders; need one a class"));
+  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train: has no folders; need one per class"));
 }
 
 TEST_CASE("a class is a word that can be printed") {

@@ -90,7 +90,7 @@ class Comparison {
 
     const auto loss_now = [&] { return loss(forward(in)); };
     const optim::AdamOptions options{.learn_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98};
-    optim::Adam adam({{module.parameters()}}, options);
+    optim::Adam adam(module.parameters(), options);
     optim::AdamW adamw({{module.parameters(), 0.1}}, options);
     train(name, ".adam.", module, loss_now, adam);
     train(name, ".adamw.", module, loss_now, adamw);

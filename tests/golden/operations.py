@@ -141,6 +141,7 @@ def views():
     case("expand.keep", lambda x: x.expand(-1, 5), normal(3, 1))
     case("squeeze", lambda x: x.squeeze(1), normal(3, 1, 2))
     case("unsqueeze", lambda x: x.unsqueeze(-1), normal(3, 2))
+    case("clone", lambda x: x.t().clone(), normal(3, 5))
     case("contiguous", lambda x: x.t().contiguous(), normal(3, 5))
 
 

@@ -176,6 +176,7 @@ void add_views(Functions& all) {
   all["expand.keep"] = [](const Given& in) { return expand(in.x[0], {-1, 5}); };
   all["squeeze"] = [](const Given& in) { return squeeze(in.x[0], 1); };
   all["unsqueeze"] = [](const Given& in) { return unsqueeze(in.x[0], -1); };
+  all["clone"] = [](const Given& in) { return clone(transpose(in.x[0], 0, 1)); };
   all["contiguous"] = [](const Given& in) { return contiguous(transpose(in.x[0], 0, 1)); };
 }
 

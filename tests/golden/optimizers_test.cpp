@@ -21,7 +21,7 @@ using MakeOptimizer = std::function<std::unique_ptr<Optimizer>(const Parameters&
 template <class Kind, class Options>
 MakeOptimizer make(double weight_decay, const Options& options) {
   return [=](const Parameters& parameters) {
-    return std::make_unique<Kind>(std::vector<ParameterGroup>{{parameters, weight_decay}}, options);
+    return std::make_unique<Kind>(ParameterGroups{{parameters, weight_decay}}, options);
   };
 }
 
@@ -64,9 +64,9 @@ void check_steps(Golden& golden, const std::string& name, const MakeOptimizer& m
   std::vector<std::vector<Tensor>> paths(parameters.size());
   for (int step = 0; step < 5; ++step) {
     for (std::size_t i = 0; i < parameters.size(); ++i)
-      parameters[i].set_grad(clone(gradients[i].second.select(0, step)));
+      parameters[i].set_grad(copy_of(gradients[i].second.select(0, step)));
     optimizer->step();
-    for (std::size_t i = 0; i < parameters.size(); ++i) paths[i].push_back(clone(parameters[i]));
+    for (std::size_t i = 0; i < parameters.size(); ++i) paths[i].push_back(copy_of(parameters[i]));
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
     golden.check(text(name, ".", i), stack(paths[i], 0), tolerance);
@@ -85,7 +85,7 @@ void check_lazy(Golden& golden, DType dtype, double tolerance) {
     tape.backward(sum(embedding(matrix, read) * embedding(gradients.select(0, step), read)));
     adam.step();
     adam.zero_grad();
-    path.push_back(clone(matrix));
+    path.push_back(copy_of(matrix));
   }
   golden.check("adam_lazy.0", stack(path, 0), tolerance);
 }
@@ -93,7 +93,7 @@ void check_lazy(Golden& golden, DType dtype, double tolerance) {
 void check_clipping(Golden& golden, const std::string& name, double max_norm, DType dtype, double tolerance) {
   Parameters parameters = start(golden, dtype);
   const NamedTensors gradients = golden.group("gradients.", dtype);
-  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].set_grad(clone(gradients[i].second.select(0, 0)));
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].set_grad(copy_of(gradients[i].second.select(0, 0)));
   golden.check(name + ".norm", scalar(clip_grad_norm(parameters, max_norm), dtype), tolerance);
   for (std::size_t i = 0; i < parameters.size(); ++i) golden.check(text(name, ".", i), parameters[i].grad(), tolerance);
 }

@@ -47,12 +47,12 @@ TEST_CASE("key-value cache: goes on with the texts that are kept, in their new o
     return KeysAndValues{rows(x.keys, 0, order), rows(x.values, 0, order)};
   };
   KeyValueCache cache;
-  cache.keep(Ids({3}, {0, 0, 0}));  // of nothing
+  cache.reorder(Ids({3}, {0, 0, 0}));  // of nothing
   cache.append(times(all, 0, 5));
-  cache.keep(Ids({3}, {1, 0, 1}));
+  cache.reorder(Ids({3}, {1, 0, 1}));
   const std::vector<int64_t> first{1, 0, 1}, second{0, 1};
   CHECK(same(cache.append(times(reordered(all, first), 5, 9)), times(reordered(all, first), 0, 9)));
-  cache.keep(Ids({2}, {1, 2}));
+  cache.reorder(Ids({2}, {1, 2}));
   CHECK(same(cache.append(times(reordered(all, second), 9, 12)), reordered(all, second)));
 }
 

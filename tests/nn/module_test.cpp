@@ -18,7 +18,7 @@ struct Part : Module {
 struct Whole : Module {
   Whole()
       : scale(parameter("scale", ones({3}))),
-        table(constant("table", ones({4}))),
+        table(state("table", ones({4}))),
         first(child("first", Part())),
         others(children("others", 2, [] { return Part(); })) {}
   Tensor scale, table;
@@ -162,7 +162,7 @@ TEST_CASE("module: two of one name are refused, whatever they are") {
     Linear a, b;
   };
   struct TwoParameters : Module {
-    TwoParameters() : a(parameter("scale", ones({1}))), b(constant("scale", ones({1}))) {}
+    TwoParameters() : a(parameter("scale", ones({1}))), b(state("scale", ones({1}))) {}
     Tensor a, b;
   };
   struct Merged : Module {

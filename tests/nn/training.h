@@ -27,7 +27,7 @@ inline double train_step(const nn::Module& model, optim::Optimizer& optimizer, c
 
 /// Adam's loss when it is at most `goal`, or after `steps`.
 inline double learn(const nn::Module& model, const Compute& loss, int steps, double goal = 0.05) {
-  optim::Adam optimizer({{model.parameters()}}, {.learn_rate = 1e-2});
+  optim::Adam optimizer(model.parameters(), {.learn_rate = 1e-2});
   double last = infinity;
   for (int step = 0; step < steps && last > goal; ++step) last = train_step(model, optimizer, loss);
   return last;
@@ -58,7 +58,7 @@ inline void check_drops_in_training_only(nn::Module& model, const Compute& outpu
 }
 
 inline void check_memory_does_not_grow(const nn::Module& model, const Compute& loss) {
-  optim::Adam optimizer({{model.parameters()}});
+  optim::Adam optimizer(model.parameters());
   for (int step = 0; step < 2; ++step) train_step(model, optimizer, loss);
   const MemoryStats before = memory_stats();
   for (int step = 0; step < 20; ++step) train_step(model, optimizer, loss);

@@ -24,7 +24,7 @@ void step(Optimizer& optimizer, Tensor parameter, const Values& gradient) {
 
 NamedTensors snapshot(const Optimizer& optimizer) {
   NamedTensors copies;
-  for (const auto& [name, value] : optimizer.state()) copies.emplace_back(name, clone(value));
+  for (const auto& [name, value] : optimizer.state_dict()) copies.emplace_back(name, clone(value));
   return copies;
 }
 
@@ -33,7 +33,7 @@ Tensor random(const Shape& shape, std::uint64_t seed) {
   return randn(shape, DType::f32, generator);
 }
 
-using Make = std::function<std::unique_ptr<Optimizer>(const std::vector<ParameterGroup>&)>;
+using Make = std::function<std::unique_ptr<Optimizer>(const ParameterGroups&)>;
 
 /// Every kind that keeps something between steps.
 const std::vector<std::pair<const char*, Make>> kinds{
@@ -72,7 +72,7 @@ Ids rows_but(const Ids& ids, int64_t rows) {
 }
 
 bool same_state(const Optimizer& a, const Optimizer& b) {
-  const NamedTensors left = a.state(), right = b.state();
+  const NamedTensors left = a.state_dict(), right = b.state_dict();
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (!same_bits(left[i].second, right[i].second)) return false;
   }
@@ -86,7 +86,7 @@ TEST_CASE("optimizer: plain SGD moves against the gradient") {
   SGD sgd({{{x}}}, {.learn_rate = 0.1});
   step(sgd, x, {10, -20});
   check_close(x.to_vector(), {2, 4});
-  CHECK(sgd.state().size() == 1);  // only the count of steps
+  CHECK(sgd.state_dict().size() == 1);  // only the count of steps
 }
 
 TEST_CASE("optimizer: SGD with momentum and decay, by hand") {
@@ -151,8 +151,8 @@ TEST_CASE("optimizer: a parameter without a gradient is left alone") {
     step(*optimizer, y, {1});
     CHECK(x.to_vector() == Values{1});
     CHECK(y.to_vector() != Values{1});
-    CHECK(optimizer->state()[0].first == "0.step");
-    CHECK(optimizer->state()[0].second.item() == 0);
+    CHECK(optimizer->state_dict()[0].first == "0.step");
+    CHECK(optimizer->state_dict()[0].second.item() == 0);
   }
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("optimizer: goes on from its state bit for bit") {
 
     const std::vector<Tensor> others{clone(parameters[0]), clone(parameters[1])};
     const auto resumed = make({{others, 0.1}});
-    resumed->load_state(snapshot(*optimizer));
+    resumed->load_state_dict(snapshot(*optimizer));
     take_steps(*optimizer, parameters, 20);
     take_steps(*resumed, others, 20);
     for (std::size_t i = 0; i < 2; ++i) CHECK(same_bits(parameters[i], others[i]));
@@ -280,10 +280,10 @@ TEST_CASE("optimizer: lazy Adam leaves rows alone that were not read, moments an
         read_rows(table, ids, ++seed);
         lazy.step();
         lazy.zero_grad();
-        CHECK(lazy.state()[0].second.item() == static_cast<double>(seed));  // steps count for all rows
+        CHECK(lazy.state_dict()[0].second.item() == static_cast<double>(seed));  // steps count for all rows
         CHECK(same_bits(rows_of(table, others), rows_of(parameter, others)));
         for (std::size_t i = 1; i <= 2; ++i) {
-          CHECK(same_bits(rows_of(lazy.state()[i].second, others), rows_of(state[i].second, others)));
+          CHECK(same_bits(rows_of(lazy.state_dict()[i].second, others), rows_of(state[i].second, others)));
         }
         for (std::int32_t id : ids.values()) {
           CHECK_FALSE(same_bits(rows_of(table, Ids({id})), rows_of(parameter, Ids({id}))));
@@ -300,8 +300,8 @@ TEST_CASE("optimizer: lazy Adam agrees with its naive twin") {
     const Tensor table = randn({40, 3}, DType::f64, generator).requires_grad();
     Values x = table.to_vector(), m(x.size()), v(x.size());
     const AdamOptions options{.learn_rate = rate, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .lazy = true};
-    const auto optimizer = decoupled ? std::make_unique<AdamW>(std::vector<ParameterGroup>{{{table}, decay}}, options)
-                                     : std::make_unique<Adam>(std::vector<ParameterGroup>{{{table}, decay}}, options);
+    const auto optimizer = decoupled ? std::make_unique<AdamW>(ParameterGroups{{{table}, decay}}, options)
+                                     : std::make_unique<Adam>(ParameterGroups{{{table}, decay}}, options);
     int step = 0;
     for (const Ids& ids : steps_of_ids(40)) {
       read_rows(table, ids, static_cast<std::uint64_t>(++step));
@@ -356,27 +356,27 @@ TEST_CASE("optimizer: goes on with rows from its state bit for bit, lazy with wh
     take_steps(*optimizer, table);
     const Tensor other = clone(table).requires_grad();
     const auto resumed = make({{{other}, 0.1}});
-    resumed->load_state(snapshot(*optimizer));
+    resumed->load_state_dict(snapshot(*optimizer));
     take_steps(*optimizer, table);
     take_steps(*resumed, other);
     CHECK(same_bits(table, other));
   }
   const Tensor table = zeros({4, 2}).requires_grad();
-  Adam exact({{{table}}}), lazy({{{table}}}, {.lazy = true});
-  const NamedTensors kept = exact.state(), wanted = lazy.state();
+  Adam exact(std::vector{table}), lazy({{{table}}}, {.lazy = true});
+  const NamedTensors kept = exact.state_dict(), wanted = lazy.state_dict();
   for (std::size_t i = 0; i < kept.size(); ++i) CHECK(kept[i].first == wanted[i].first);
-  lazy.load_state(kept);
+  lazy.load_state_dict(kept);
 }
 
 TEST_CASE("optimizer: a state of something else throws and changes nothing") {
   const std::vector<Tensor> parameters{zeros({2, 3}), zeros({3})};
-  Adam adam({{parameters}});
+  Adam adam(parameters);
   const NamedTensors good = snapshot(adam);
   REQUIRE(good.size() == 6);
   auto refused = [&](NamedTensors state, const std::string& reason) {
     for (auto& [name, value] : state) value = full(value.shape(), 7, value.dtype());
-    CHECK_THROWS_WITH(adam.load_state(state), ContainsSubstring(reason));
-    for (const auto& [name, value] : adam.state())
+    CHECK_THROWS_WITH(adam.load_state_dict(state), ContainsSubstring(reason));
+    for (const auto& [name, value] : adam.state_dict())
       CHECK(value.to_vector() == Values(static_cast<std::size_t>(value.numel()), 0));
   };
   NamedTensors state = good;
@@ -403,8 +403,8 @@ TEST_CASE("optimizer: a state that no number of steps leads to throws and change
           std::find_if(state.begin(), state.end(), [](const auto& entry) { return entry.first == "1.step"; });
       REQUIRE(last != state.end());
       last->second = full({}, steps, DType::f64);
-      CHECK_THROWS_WITH(optimizer->load_state(state), ContainsSubstring(text("1.step is ", steps)));
-      for (const auto& [key, value] : optimizer->state()) CHECK(sum(abs(value)).item() == 0);
+      CHECK_THROWS_WITH(optimizer->load_state_dict(state), ContainsSubstring(text("1.step is ", steps)));
+      for (const auto& [key, value] : optimizer->state_dict()) CHECK(sum(abs(value)).item() == 0);
     }
   }
 }
@@ -414,7 +414,7 @@ TEST_CASE("optimizer: refuses options and parameters that make no sense") {
   CHECK_THROWS_WITH(SGD({{{x}}}, {.momentum = 1}), ContainsSubstring("momentum is 1"));
   CHECK_THROWS_WITH(Adam({{{x}}}, {.beta1 = -0.1}), ContainsSubstring("beta1 is -0.1"));
   CHECK_THROWS_WITH(AdamW({{{x}}}, {.beta2 = 1}), ContainsSubstring("beta2 is 1"));
-  CHECK_THROWS_WITH(Adam({{{x.transpose(0, 1)}}}), ContainsSubstring("not contiguous"));
+  CHECK_THROWS_WITH(Adam(std::vector{x.transpose(0, 1)}), ContainsSubstring("not contiguous"));
   CHECK_THROWS_WITH(Adam({{{x}}}, {.epsilon = -1e-8}), ContainsSubstring("epsilon is -1e-08"));
   CHECK_THROWS_WITH(Adam({{{x}}}, {.epsilon = std::nan("")}), ContainsSubstring("epsilon is nan"));
   const std::vector<std::pair<double, const char*>> bad{

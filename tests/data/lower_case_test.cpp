@@ -1,4 +1,4 @@
-#include "data/case_folding.h"
+#include "data/lower_case.h"
 
 #include <cstdint>
 
