@@ -1,6 +1,7 @@
 #include "autograd/ids.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <utility>
 
@@ -20,10 +21,18 @@ Ids::Ids(std::vector<std::int32_t> values) : Ids(Shape{static_cast<int64_t>(valu
 
 Ids Ids::zeros(Shape shape) {
   check_size("Ids::zeros", shape);
-  return Ids(shape, std::vector<std::int32_t>(static_cast<std::size_t>(reel::numel(shape))));
+  std::vector<std::int32_t> values;
+  try {
+    values.resize(static_cast<std::size_t>(reel::numel(shape)));
+  } catch (const std::exception&) {  // too many for memory, or for any vector
+    fail("out of memory: there is no room for ids ", shape, "; make the batch or the texts smaller");
+  }
+  return Ids(shape, std::move(values));
 }
 
 Ids Ids::arange(int64_t count) {
+  constexpr int64_t most = int64_t{1} << 31;
+  if (count > most) fail("Ids::arange: ", count, " ids; need at most ", most, ", which 32 bits hold");
   Ids ids = zeros({count});
   std::iota(ids.values().begin(), ids.values().end(), 0);
   return ids;

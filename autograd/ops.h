@@ -177,7 +177,7 @@ Ids argmax(const Tensor& x, int axis);
 /// 1 where a > b, or a = b; 0 elsewhere.
 Ids greater(const Tensor& a, const Tensor& b);
 Ids equal(const Tensor& a, const Tensor& b);
-/// x += y, outside any tape; x contiguous.
+/// x += y; x contiguous. Throws if a tape records what x has a part in.
 void add_in_place(Tensor& x, const Tensor& y);
 
 // ---- as operators ----

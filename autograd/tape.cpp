@@ -52,7 +52,9 @@ Tape::Tape() : serial_(next_serial()) {
   current = this;
 }
 
-Tape::~Tape() { current = nullptr; }
+Tape::~Tape() {
+  if (current == this) current = nullptr;
+}
 
 Tape* Tape::recording() { return paused ? nullptr : current; }
 

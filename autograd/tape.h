@@ -47,7 +47,8 @@ enum class CreateGraph { no, yes };
 
 class Tape {
  public:
-  /// Starts to record on this thread. Throws if another tape already does.
+  /// Starts to record on this thread, on which it must also die. Throws if another tape already records here. What an
+  /// earlier tape recorded is constant for this one: no gradient goes through it.
   Tape();
   ~Tape();
   Tape(const Tape&) = delete;

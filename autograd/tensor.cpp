@@ -1,6 +1,8 @@
 #include "autograd/tensor.h"
 
 #include <algorithm>
+#include <ostream>
+#include <span>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -40,7 +42,9 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 Tensor& Tensor::requires_grad(bool on) {
-  if (impl().tape != 0) fail("requires_grad: only a leaf can ask for it, this tensor is the result of an operation");
+  if (impl().tape != 0)
+    fail("requires_grad: only a leaf can ask for it, this ", shape(),
+         " is the result of an operation; detach() makes a leaf");
   impl().needs_grad = on;
   return *this;
 }
@@ -76,6 +80,37 @@ void Tensor::check_dtype(DType wanted) const {
 }
 
 bool Tensor::exclusive() const { return impl_.use_count() == 1 && impl_->storage.use_count() == 1; }
+
+namespace {
+
+/// An axis of the numbers and those behind it: "[1, 2, 3]".
+void print(std::ostream& out, const Shape& shape, int axis, const double* numbers) {
+  if (axis == shape.rank()) {
+    out << *numbers;
+    return;
+  }
+  const int64_t size = shape[axis], step = numel(Dims(std::span(shape.begin() + axis + 1, shape.end())));
+  constexpr int64_t at_ends = 3;
+  out << '[';
+  for (int64_t i = 0; i < size; ++i) {
+    if (i > 0) out << ", ";
+    if (size > 2 * at_ends && i == at_ends) {
+      out << "..., ";
+      i = size - at_ends;
+    }
+    print(out, shape, axis + 1, numbers + i * step);
+  }
+  out << ']';
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) {
+  if (!x.defined()) return out << "undefined";
+  out << x.dtype() << ' ' << x.shape() << ": ";
+  print(out, x.shape(), 0, x.to_vector().data());
+  return out;
+}
 
 Tensor copy_of(const Tensor& x) {
   Tensor result(x.shape(), x.dtype());

@@ -6,6 +6,7 @@
 // operation while a Tape is alive also knows its entry on the tape; a tensor that requires a gradient owns it.
 
 #include <cstdint>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <utility>
@@ -126,6 +127,9 @@ T* Tensor::data() const {
   check_dtype(dtype_of<T>);
   return reinterpret_cast<T*>(impl().storage->data()) + impl().offset;
 }
+
+/// To look at it: "f32 (2, 3): [[1, 2, 3], [4, 5, 6]]". Of axes longer than 6, the first and last three.
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 /// Same numbers (and type) in new contiguous memory. Not recorded.
 Tensor copy_of(const Tensor& x);

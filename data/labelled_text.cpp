@@ -188,6 +188,9 @@ std::optional<LabelledText> read_labelled_test(const fs::path& path, const Table
 }
 
 Split<LabelledText> split(const LabelledText& data, double share, Generator& generator) {
+  if (data.labels.size() != data.texts.size()) {
+    fail("split: ", data.texts.size(), " texts have ", data.labels.size(), " labels; need one each");
+  }
   std::vector<std::int32_t> rows(data.texts.size());
   std::iota(rows.begin(), rows.end(), 0);
   generator.shuffle(std::span(rows));

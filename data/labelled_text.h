@@ -67,7 +67,7 @@ std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path
                                                const std::vector<std::string>& classes);
 
 /// floor(share * size) texts drawn at random, and the others, each part in the order of `data`; what is cut from the
-/// training part to validate. Throws unless 0 < share < 1.
+/// training part to validate. Throws unless 0 < share < 1, and each text has a label.
 Split<LabelledText> split(const LabelledText& data, double share, Generator& generator);
 
 }  // namespace reel::data

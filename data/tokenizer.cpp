@@ -122,7 +122,10 @@ std::unique_ptr<Tokenizer> train_tokenizer(std::string_view name, std::string_vi
 
 std::unique_ptr<Tokenizer> restore_tokenizer(std::string_view name, std::string_view vocabulary) {
   if (name == "char") return std::make_unique<CharTokenizer>(vocabulary);
-  if (name == "byte") return std::make_unique<ByteTokenizer>();
+  if (name == "byte") {
+    if (!vocabulary.empty()) fail("ByteTokenizer: the vocabulary is damaged: need an empty one");
+    return std::make_unique<ByteTokenizer>();
+  }
   fail_unknown_name(name);
 }
 

@@ -12,8 +12,6 @@ namespace reel::nn {
 
 class LanguageModel : public Module {
  public:
-  virtual ~LanguageModel() = default;
-
   /// tokens (B, T) -> (B, T, V): the log-probability of each token to come next, at every position. It depends on this
   /// and the earlier tokens of its row alone. Throws if T is longer than context().
   virtual Tensor operator()(const Ids& tokens) const = 0;

@@ -27,6 +27,10 @@ using StateDict = NamedTensors;
 
 class Module {
  public:
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = default;
+  virtual ~Module() = default;
+
   /// All parameters and those of all parts, frozen ones too. The tensors are the parameters themselves, not copies.
   const StateDict& state_dict() const { return parameters_; }
   /// Overwrites the parameters by those of the same names. Throws, and changes nothing, if a name is missing or

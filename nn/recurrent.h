@@ -18,8 +18,6 @@ struct States {
 /// What RNN and GRU have in common: walking along time.
 class Recurrent : public Module {
  public:
-  virtual ~Recurrent() = default;
-
   /// Reads x (B, T, I) from the state `initial` (B, D), zeros if undefined. Where `padding` (B, T) is 1 the state stays
   /// as it was. Throws unless shapes fit.
   States operator()(const Tensor& x, const Tensor& initial = {}, const std::optional<Ids>& padding = {}) const;

@@ -12,8 +12,6 @@ namespace reel::nn {
 
 class Translator : public Module {
  public:
-  virtual ~Translator() = default;
-
   /// source (B, S) -> what the decoder needs to know of it; its first axis is the batch.
   virtual Tensor encode(const Ids& source) const = 0;
   /// Under that memory of source (B, S): target (B, T) -> logits of the token to come next, after each of the tokens

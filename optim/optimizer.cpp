@@ -124,7 +124,7 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
   for (std::size_t i = 0; i < own.size(); ++i) copy(state[i].second, own[i].second);
 }
 
-SGD::SGD(const ParameterGroups& groups, const Options& options)
+SGD::SGD(const ParameterGroups& groups, const SGDOptions& options)
     : Optimizer(groups, options.learn_rate,
                 options.momentum > 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
       options_(options) {

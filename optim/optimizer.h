@@ -74,20 +74,21 @@ class Optimizer {
   std::vector<Slot> slots_;
 };
 
+struct SGDOptions {
+  double learn_rate = 1e-3;
+  double momentum = 0;
+};
+
 /// Stochastic gradient descent with momentum: v = momentum v + g, x = x - rate v, where v starts as 0. Decay is added
 /// to the gradient. Sutskever et al.: "On the importance of initialization and momentum in deep learning" (2013).
 /// Without momentum and decay, a step only touches the rows of a table that were read.
 class SGD : public Optimizer {
  public:
-  struct Options {
-    double learn_rate = 1e-3;
-    double momentum = 0;
-  };
-  explicit SGD(const ParameterGroups& groups, const Options& options);
+  explicit SGD(const ParameterGroups& groups, const SGDOptions& options = {});
 
  private:
   void update(Slot& slot, double steps) override;
-  Options options_;
+  SGDOptions options_;
 };
 
 struct AdamOptions {

@@ -109,7 +109,10 @@ std::string number_text(double value) {
   return out;
 }
 
-std::string Options::Condition::words() const { return text("--", option, " ", joined(values, " or ")); }
+std::string Options::Condition::words() const {
+  const std::vector<std::string> before_last(values.begin(), values.end() - 1);
+  return text("--", option, " ", joined(before_last, ", "), before_last.empty() ? "" : " or ", values.back());
+}
 
 // ---- declaration
 
@@ -154,6 +157,7 @@ Options& Options::add_flag(bool* value, std::string name, char letter, std::stri
 }
 
 Options& Options::only_for(std::string other, std::vector<std::string> values) {
+  if (options_.empty()) fail("options: there is none yet that could depend on --", other);
   options_.back().conditions.push_back({std::move(other), std::move(values)});
   return *this;
 }
@@ -232,6 +236,11 @@ const Options::Condition* Options::unmet(const Option& option) const {
   auto is_unmet = [&](const Condition& condition) {
     const Option* other = find_name(options_, condition.option);
     if (!other) fail("options: there is no --", condition.option, " for --", option.name, " to depend on");
+    for (const std::string& value : condition.values) {
+      if (std::find(other->choices.begin(), other->choices.end(), value) == other->choices.end()) {
+        fail("options: --", other->name, " is never ", value, ", on which --", option.name, " depends");
+      }
+    }
     return std::find(condition.values.begin(), condition.values.end(), other->get()) == condition.values.end();
   };
   if (option.section_condition && is_unmet(*option.section_condition)) return &*option.section_condition;

@@ -56,12 +56,13 @@ class Options {
  public:
   static constexpr char no_letter = '\0';
 
-  /// What must hold for an option to mean anything: another one, a choice, has one of these values.
+  /// What must hold for an option to mean anything: another one, a choice, has one of these values, of which there is
+  /// one at least.
   struct Condition {
     std::string option;
     std::vector<std::string> values;
 
-    /// "--model naive or conv"
+    /// "--model gtransformer, naive or conv"
     std::string words() const;
   };
 

@@ -80,26 +80,39 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 }
 
 void Trainer::go_on(const Checkpoint& saved) {
-  for (const auto& [name, value] : string_pairs_from(note(saved, "options"))) {
-    if (name == "optimizer" && (value == "sgd") != (config_.optimizer == "sgd")) {
-      throw UsageError(text("--optimizer: the run began with ", value, ", and what it keeps is of no use to ",
-                            config_.optimizer, "; leave it out with --resume, or start anew"));
-    }
-  }
   if (note(saved, "data").get<std::int64_t>() != fingerprint_) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
-  task_.set_place(saved);
-  steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
-  const Json& last = note(saved, "last step");
-  last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
-  since_ = score_sum_from(note(saved, "since score"));
-  optimizer_->load_state_dict(saved.optimizer);
-  default_generator().set_state(generator_state_from(note(saved, "random")));
+  load_optimizer(saved);
+  try {
+    task_.set_place(saved);
+    steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
+    const Json& last = note(saved, "last step");
+    last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
+    since_ = score_sum_from(note(saved, "since score"));
+    default_generator().set_state(generator_state_from(note(saved, "random")));
+  } catch (const Error& error) {
+    fail(checkpoint_path(config_.out).string(), " does not fit, perhaps because another version of ", app_,
+         " wrote it: ", error.what());
+  }
   metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
   if (steps_done_ >= plan_.steps && is_recorded_) {
     throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
+  }
+}
+
+void Trainer::load_optimizer(const Checkpoint& saved) {
+  try {
+    optimizer_->load_state_dict(saved.optimizer);
+  } catch (const Error&) {
+    for (const auto& [name, began_with] : string_pairs_from(note(saved, "options"))) {
+      if (name == "optimizer" && began_with != config_.optimizer) {
+        throw UsageError(text("--optimizer: the run began with ", began_with, ", and what it keeps is of no use to ",
+                              config_.optimizer, "; leave it out with --resume, or start anew"));
+      }
+    }
+    throw;
   }
 }
 

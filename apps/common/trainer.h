@@ -101,6 +101,7 @@ class Trainer {
     double learn_rate = 0;
   };
 
+  void load_optimizer(const Checkpoint& saved);
   void introduce() const;
   /// False if an interrupt ended them early.
   bool take_steps();

@@ -107,7 +107,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const 
   const auto groups = optim::decay_matrices_only(model.parameters(), c.weight_decay);
   const optim::AdamOptions adam{.learn_rate = c.learn_rate, .beta2 = c.beta2, .lazy = c.lazy_adam};
   if (c.optimizer == "sgd") {
-    return std::make_unique<optim::SGD>(groups, optim::SGD::Options{.learn_rate = c.learn_rate, .momentum = 0.9});
+    return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.learn_rate = c.learn_rate, .momentum = 0.9});
   }
   if (c.optimizer == "adamw") return std::make_unique<optim::AdamW>(groups, adam);
   return std::make_unique<optim::Adam>(groups, adam);

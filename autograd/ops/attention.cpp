@@ -1,6 +1,7 @@
 #include "autograd/kernels/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <type_traits>
 
@@ -38,7 +39,7 @@ void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor
   }
   check_same_dtype(operation, q, k);
   check_same_dtype(operation, q, v);
-  if (!(scale > 0)) fail(operation, ": the scale is ", scale, "; need more than 0");
+  if (!(scale > 0 && std::isfinite(scale))) fail(operation, ": the scale is ", scale, "; need a finite number > 0");
   if (!(drop >= 0 && drop < 1)) fail(operation, ": drop is ", drop, "; need 0 <= drop < 1");
 }
 

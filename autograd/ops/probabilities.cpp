@@ -87,7 +87,8 @@ struct Targets {
 Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& options) {
   const Targets t("nll_loss", "log_probs", log_probs, targets, options);
   const double smoothing = options.label_smoothing;
-  Tensor gain = gather(log_probs, -1, t.picked);
+  const bool no_classes = log_probs.size(-1) == 0;  // and so no target that counts
+  Tensor gain = no_classes ? sum(log_probs, {-1}) : gather(log_probs, -1, t.picked);
   if (smoothing > 0) gain = gain * (1 - smoothing) + mean(log_probs, {-1}) * smoothing;
   return sum(where(t.counted, gain, scalar(0, log_probs.dtype()))) * -t.share();
 }

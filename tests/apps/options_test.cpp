@@ -251,6 +251,19 @@ TEST_CASE("an option that means nothing beside the others is refused", "[options
         "--steps: only for --model deep or flat, not counting; leave it out");
 }
 
+TEST_CASE("an option can only depend on a choice and its values", "[options]") {
+  Options options;
+  CHECK_THROWS_WITH(options.only_for("model", {"deep"}), ContainsSubstring("none yet that could depend on --model"));
+  std::int64_t depth = 1;
+  options.add(&depth, "depth", 'd', "N", "").only_for("model", {"deep"});
+  CHECK_THROWS_WITH(options.refuse_idle(), ContainsSubstring("there is no --model for --depth to depend on"));
+  std::string model = "deep";
+  options.add_choice(&model, "model", Options::no_letter, {"deep", "flat"}, "");
+  CHECK_NOTHROW(options.refuse_idle());
+  options.add(&depth, "order", Options::no_letter, "N", "").only_for("model", {"deep", "sleep"});
+  CHECK_THROWS_WITH(options.refuse_idle(), ContainsSubstring("--model is never sleep, on which --order depends"));
+}
+
 TEST_CASE("a kept option that means nothing any longer can be set back", "[options]") {
   ModelOptions saved;
   saved.options.parse(std::vector<std::string>{"-d", "3", "--no-norm"});

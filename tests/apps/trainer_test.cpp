@@ -638,3 +638,14 @@ TEST_CASE("every verb has a page of help", "[trainer]") {
     CHECK_THAT(page.out, ContainsSubstring("--threads N"));
   }
 }
+
+TEST_CASE("a checkpoint of another version says so, and where it lies", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
+  std::erase_if(saved.notes, [](const auto& entry) { return entry.first == "last step"; });
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  check_refused("generate", here.run("generate", "train --resume --out run -N 40"), 1,
+                "run/checkpoint.safetensors does not fit, perhaps because another version of generate wrote it: "
+                "the checkpoint has no entry \"last step\"");
+}

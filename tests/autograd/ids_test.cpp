@@ -35,3 +35,10 @@ TEST_CASE("copies and views of ids share their values") {
   CHECK(flat.shape() == Shape{4});
   CHECK(flat.values()[3] == 5);
 }
+
+TEST_CASE("ids that no memory or no 32 bits hold are refused") {
+  CHECK_THROWS_WITH(Ids::zeros({int64_t{1} << 40}), ContainsSubstring("out of memory"));
+  CHECK_THROWS_WITH(Ids::zeros({int64_t{1} << 30, int64_t{1} << 29}),
+                    ContainsSubstring("out of memory: there is no room"));
+  CHECK_THROWS_WITH(Ids::arange((int64_t{1} << 31) + 1), ContainsSubstring("need at most 2147483648"));
+}

@@ -224,3 +224,14 @@ TEST_CASE("losses refuse what does not fit") {
   CHECK_THROWS_AS(cross_entropy(x, Ids({0, 3})), Error);
   CHECK_THROWS_AS(cross_entropy(scalar(1), Ids({0})), Error);
 }
+
+TEST_CASE("losses of no classes are 0 where no target counts") {
+  for (const auto loss : {nll_loss, cross_entropy}) {
+    const Tensor x = zeros({2, 0}).requires_grad();
+    Tape tape;
+    const Tensor y = loss(x, Ids({-100, -100}), {});
+    CHECK(y.item() == 0);
+    CHECK(tape.gradients(y, {x})[0].shape() == Shape{2, 0});
+    CHECK_THROWS_AS(loss(x, Ids({0, -100}), {}), Error);
+  }
+}

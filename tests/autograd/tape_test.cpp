@@ -480,3 +480,26 @@ TEST_CASE("a tape shows its entries") {
         "1  add  (2, 3)  <- 0, 0\n"
         "2  sum  ()  <- 1\n");
 }
+
+TEST_CASE("what a tape records may not be changed in place") {
+  Tensor x = f64({2}, {1, 2});
+  x.requires_grad();
+  {
+    Tape tape;
+    Tensor y = x * x, constant = f64({2}, {1, 1});
+    CHECK_THROWS_WITH(add_in_place(x, constant), ContainsSubstring("add_in_place: x (2,) has a part in what the tape"));
+    CHECK_THROWS_WITH(add_in_place(y, constant), ContainsSubstring("use x + y"));
+    CHECK_NOTHROW(add_in_place(constant, constant));
+    tape.backward(sum(y));
+    CHECK(x.grad().to_vector() == Values{2, 4});
+  }
+  CHECK_NOTHROW(add_in_place(x, x));
+}
+
+TEST_CASE("a tape that dies on another thread leaves that thread's own alone") {
+  std::unique_ptr<Tape> foreign;
+  std::thread([&] { foreign = std::make_unique<Tape>(); }).join();
+  const Tape own;
+  foreign.reset();
+  CHECK(Tape::recording() == &own);
+}

@@ -158,3 +158,15 @@ TEST_CASE("methods are the functions of the same name") {
   CHECK(same_bits(x.unsqueeze(-1), unsqueeze(x, -1)));
   CHECK(same_bits(x.transpose(1, 2).contiguous(), contiguous(transpose(x, 1, 2))));
 }
+
+TEST_CASE("a tensor can be printed") {
+  auto printed = [](const Tensor& x) { return text(x); };
+  CHECK(printed(tensor({2, 3}, {1, 2, 3, 4, 5.5, -6})) == "f32 (2, 3): [[1, 2, 3], [4, 5.5, -6]]");
+  CHECK(printed(tensor({2, 3}, {1, 2, 3, 4, 5, 6}).transpose(0, 1)) == "f32 (3, 2): [[1, 4], [2, 5], [3, 6]]");
+  CHECK(printed(scalar(0.5, DType::f64)) == "f64 (): 0.5");
+  CHECK(printed(zeros({0})) == "f32 (0,): []");
+  CHECK(printed(zeros({2, 0})) == "f32 (2, 0): [[], []]");
+  CHECK(printed(tensor({6}, {1, 2, 3, 4, 5, 6})) == "f32 (6,): [1, 2, 3, 4, 5, 6]");
+  CHECK(printed(tensor({7}, {1, 2, 3, 4, 5, 6, 7})) == "f32 (7,): [1, 2, 3, ..., 5, 6, 7]");
+  CHECK(printed(Tensor()) == "undefined");
+}

@@ -155,5 +155,9 @@ TEST_CASE("every operation gives the same bits with one, two and three threads")
       for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same_bits(shared[i], alone[i]));
     }
   }
-  CHECK(tried == declared_operations());
+  for (const std::string& operation : declared_operations()) {
+    INFO(operation << " is not tried on several threads: add a row to large_rows()");
+    CHECK(tried.contains(operation));
+  }
+  CHECK(tried.size() == declared_operations().size());
 }

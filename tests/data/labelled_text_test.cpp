@@ -200,3 +200,9 @@ TEST_CASE("a split draws at random, shares nothing and keeps the order") {
   CHECK(split(data, 0.8, other).rest.texts != rest.texts);
   CHECK_THROWS_WITH(split(data, 1, same), ContainsSubstring("0 < share < 1"));
 }
+
+TEST_CASE("texts without a label each are not split") {
+  Generator generator(1);
+  CHECK_THROWS_WITH(split(LabelledText{{"a", "b"}, {0}, {"x"}}, 0.5, generator),
+                    ContainsSubstring("split: 2 texts have 1 labels"));
+}

@@ -98,6 +98,7 @@ TEST_CASE("a character tokenizer refuses texts it cannot read") {
 }
 
 TEST_CASE("a damaged vocabulary is refused") {
+  CHECK_THROWS_WITH(restore_tokenizer("byte", "ba"), ContainsSubstring("the vocabulary is damaged"));
   CHECK_THROWS_WITH(CharTokenizer(""), ContainsSubstring("empty"));
   CHECK_THROWS_WITH(CharTokenizer("aab"), ContainsSubstring("'a' (U+0061) follows 'a' (U+0061)"));
   CHECK_THROWS_WITH(CharTokenizer("acb"), ContainsSubstring("'b' (U+0062) follows 'c' (U+0063)"));

@@ -54,7 +54,7 @@ void add_arithmetic(Functions& all) {
     all[name] = [](const Given& in) { return maximum(in.x[0], in.x[1]); };
   }
   all["add_in_place"] = [](const Given& in) {
-    Tensor x = clone(in.x[0]);
+    Tensor x = copy_of(in.x[0]);
     add_in_place(x, in.x[1]);
     return x;
   };

@@ -28,10 +28,10 @@ MakeOptimizer make(double weight_decay, const Options& options) {
 const AdamOptions unusual{.learn_rate = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3};
 
 const std::map<std::string, MakeOptimizer> optimizers = {
-    {"sgd", make<SGD>(0, SGD::Options{.learn_rate = 0.1})},
-    {"sgd_momentum", make<SGD>(0, SGD::Options{.learn_rate = 0.1, .momentum = 0.9})},
-    {"sgd_decay", make<SGD>(0.1, SGD::Options{.learn_rate = 0.1})},
-    {"sgd_momentum_decay", make<SGD>(0.1, SGD::Options{.learn_rate = 0.1, .momentum = 0.5})},
+    {"sgd", make<SGD>(0, SGDOptions{.learn_rate = 0.1})},
+    {"sgd_momentum", make<SGD>(0, SGDOptions{.learn_rate = 0.1, .momentum = 0.9})},
+    {"sgd_decay", make<SGD>(0.1, SGDOptions{.learn_rate = 0.1})},
+    {"sgd_momentum_decay", make<SGD>(0.1, SGDOptions{.learn_rate = 0.1, .momentum = 0.5})},
     {"adam", make<Adam>(0, AdamOptions{.learn_rate = 0.01})},
     {"adam_options", make<Adam>(0.1, unusual)},
     {"adamw", make<AdamW>(0.1, AdamOptions{.learn_rate = 0.01})},

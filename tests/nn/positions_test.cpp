@@ -39,3 +39,7 @@ TEST_CASE("positions: a narrower type, an odd width, nothing") {
   CHECK(sinusoidal_positions(0, 4).numel() == 0);
   CHECK_THROWS_WITH(sinusoidal_positions(-1, 4), ContainsSubstring("sinusoidal_positions: -1 of width 4; need"));
 }
+
+TEST_CASE("positions: more than memory has room for") {
+  CHECK_THROWS_WITH(sinusoidal_positions(int64_t{1} << 31, int64_t{1} << 20), ContainsSubstring("out of memory"));
+}

@@ -39,7 +39,7 @@ using Make = std::function<std::unique_ptr<Optimizer>(const ParameterGroups&)>;
 const std::vector<std::pair<const char*, Make>> kinds{
     {"SGD",
      [](const auto& groups) {
-       return std::make_unique<SGD>(groups, SGD::Options{0.1, 0.9});
+       return std::make_unique<SGD>(groups, SGDOptions{0.1, 0.9});
      }},
     {"Adam", [](const auto& groups) { return std::make_unique<Adam>(groups); }},
     {"AdamW", [](const auto& groups) { return std::make_unique<AdamW>(groups); }},
@@ -192,7 +192,7 @@ TEST_CASE("optimizer: goes on from its state bit for bit") {
 }
 
 TEST_CASE("optimizer: rows of a gradient make the step that the dense gradient makes, bit for bit") {
-  const auto plain = [](const auto& groups) { return std::make_unique<SGD>(groups, SGD::Options{.learn_rate = 0.1}); };
+  const auto plain = [](const auto& groups) { return std::make_unique<SGD>(groups, SGDOptions{.learn_rate = 0.1}); };
   std::vector<std::pair<const char*, Make>> exact(kinds.begin(), kinds.end() - 1);
   exact.emplace_back("plain SGD", plain);
   for (const auto& [name, make] : exact) {
