@@ -165,14 +165,13 @@ bool Trainer::take_steps() {
   } else if (steps_saved_ < steps_done_) {
     save();
   }
-  return steps_done_ == plan_.steps;
+  return steps_done_ >= plan_.steps;
 }
 
-/// After a step that is scored.
 void Trainer::end_interval() {
   save_and_score();
   record();
-  if (steps_done_ == plan_.steps) progress_->finish();
+  if (steps_done_ >= plan_.steps) progress_->finish();
   progress_->clear();
   const Score since = since_.score();
   const std::string when = text("after step ", steps_done_);
@@ -181,7 +180,6 @@ void Trainer::end_interval() {
   write_report();
 }
 
-/// After any other.
 void Trainer::record_or_save() {
   score_.reset();
   try {

@@ -107,8 +107,10 @@ class Trainer {
   bool take_steps();
   /// Takes one and returns how many tokens it read.
   std::int64_t step();
-  bool is_scored() const { return steps_done_ == plan_.steps || steps_done_ % plan_.test_every == 0; }
+  bool is_scored() const { return steps_done_ >= plan_.steps || steps_done_ % plan_.test_every == 0; }
+  /// After a step that is scored: scores, records, shows and reports.
   void end_interval();
+  /// After any other: what cannot be recorded is saved at least.
   void record_or_save();
   /// What a model does that takes no steps.
   void count();
@@ -127,9 +129,9 @@ class Trainer {
   std::int64_t fingerprint_;  // of the data
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
-  Step last_;                   // the latest
-  bool is_recorded_ = true;     // it; not where a run was killed before that, and now goes on
-  ScoreSum since_;              // of the steps since the latest score
+  Step last_;                   // the step taken last
+  bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now
+  ScoreSum since_;              // all steps since the last score
   std::optional<Score> score_;  // the latest; none after a step that is not scored
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own

@@ -36,7 +36,7 @@ Ids any_ids(Numbers& numbers, const Shape& shape, std::int64_t bound) {
   return ids;
 }
 
-/// x with other strides: its numbers lie apart, in another order, or backwards ones are skipped.
+/// x with other strides: its numbers lie apart, or in another order.
 Tensor scattered(const Tensor& x, std::int64_t way) {
   const int rank = x.rank();
   if (rank == 0 || way == 0) return x;
