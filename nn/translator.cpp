@@ -1,5 +1,6 @@
 #include "nn/translator.h"
 
+#include "autograd/error.h"
 #include "autograd/ops.h"
 #include "nn/rows.h"
 
@@ -28,7 +29,23 @@ class WholeTranslation : public Translation {
   Ids target_;
 };
 
+void check_texts(const Ids& source, const Ids& target) {
+  if (source.rank() != 2 || target.rank() != 2 || source.size(0) != target.size(0)) {
+    fail("Translator: source is ", source.shape(), ", target is ", target.shape(), "; need (B, S) and (B, T)");
+  }
+}
+
 }  // namespace
+
+Tensor Translator::operator()(const Ids& source, const Ids& target) const {
+  check_texts(source, target);
+  return decode(encode(source), source, target);
+}
+
+Tensor Translator::packed(const Ids& source, const Ids& target) const {
+  check_texts(source, target);
+  return decode(encode(source), source, target, Packing(target, padding_));
+}
 
 Tensor Translator::decode(const Tensor& memory, const Ids& source, const Ids& target) const {
   const Packing all = Packing::whole(target.shape());

@@ -25,11 +25,10 @@ class Translator : public Module {
   /// The model must outlive its translations.
   virtual std::unique_ptr<Translation> start(const Ids& source) const;
 
-  Tensor operator()(const Ids& source, const Ids& target) const { return decode(encode(source), source, target); }
+  /// source (B, S), target (B, T) -> (B, T, V)
+  Tensor operator()(const Ids& source, const Ids& target) const;
   /// Nobody needs to learn what follows padding: the logits (N, V) after the other tokens, as Packing orders them.
-  Tensor packed(const Ids& source, const Ids& target) const {
-    return decode(encode(source), source, target, Packing(target, padding_));
-  }
+  Tensor packed(const Ids& source, const Ids& target) const;
 
   std::int32_t padding() const { return padding_; }
 

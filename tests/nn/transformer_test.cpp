@@ -271,7 +271,7 @@ TEST_CASE("transformer: what does not fit is an error") {
   const Ids row({1}, {0}), token({1}, {1});
   for (int t = 0; t < 5; ++t) translation->extend(row, token);
   CHECK_THROWS_WITH(translation->extend(row, token), ContainsSubstring("longer than the model's 5"));
-  CHECK_THROWS_WITH(model(Ids({1, 2}), good), ContainsSubstring("need (batch, time)"));
+  CHECK_THROWS_WITH(model(Ids({1, 2}), good), ContainsSubstring("source is (2,), target is"));
   Config config = small();
   config.heads = 3;
   CHECK_THROWS_WITH(Transformer(config), ContainsSubstring("3 heads do not divide the width of 4"));

@@ -312,8 +312,12 @@ TEST_CASE("translators: refuse what they cannot read") {
     INFO(name);
     CHECK_THROWS_AS((*model)(Ids({1, 2}, {1, 9}), good), Error);
     CHECK_THROWS_AS((*model)(good, Ids({1, 2}, {1, -1})), Error);
-    CHECK_THROWS_AS((*model)(Ids({1, 2}), good), Error);
-    CHECK_THROWS_AS((*model)(good, Ids({1, 2})), Error);
-    CHECK_THROWS_AS((*model)(good, Ids::zeros({2, 2})), Error);  // two targets of one source
+    const auto needs = ContainsSubstring("need (B, S) and (B, T)");
+    CHECK_THROWS_WITH((*model)(Ids({1, 2}), good), needs);
+    CHECK_THROWS_WITH((*model)(good, Ids({1, 2})), needs);
+    const auto two_targets =
+        ContainsSubstring("Translator: source is (1, 2), target is (2, 2); need (B, S) and (B, T)");
+    CHECK_THROWS_WITH((*model)(good, Ids::zeros({2, 2})), two_targets);
+    CHECK_THROWS_WITH(model->packed(good, Ids::zeros({2, 2})), two_targets);
   }
 }
