@@ -14,8 +14,8 @@ std::int64_t TrainingConfig::steps_for(std::int64_t examples) const {
 
 void declare_training(Options& o, TrainingConfig& c) {
   o.add(&c.batch_size, "batch-size", 'b', "N", "examples in a batch", at_least(1).and_at_most(1 << 20));
-  o.add(&c.accumulate, "accumulate", Options::no_letter, "N", "batches whose gradients are averaged for one step",
-        at_least(1).and_at_most(1 << 20));
+  o.add(&c.accumulate, "accumulate", Options::no_letter, "N",
+        "batches that make one step, as if they were one large batch", at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
   o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));

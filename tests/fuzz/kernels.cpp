@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/creation.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
 #include "nn/attention.h"
 #include "tests/fuzz/target.h"
+#include "tests/threads.h"
 
 namespace reel::fuzz {
 namespace {
@@ -63,8 +65,12 @@ void check_product(std::string_view input) {
       if (p < i + band.begin || p >= i + band.end) *a.view.at(i, p).data = 0;
     }
   }
-  const Tensor before = uniform({m * c_stride + 1}, -1, 1), c = clone(before);
-  kernels::matmul<float>(m, n, k, a.view, b.view, c.data<float>(), c_stride, epilogue, band);
+  const Tensor before = uniform({m * c_stride + 1}, -1, 1), c = clone(before), c_on_three = clone(before);
+  for (const auto& [threads, result] : {std::pair(1, c), std::pair(3, c_on_three)}) {
+    const tests::WithThreads with(threads);
+    kernels::matmul<float>(m, n, k, a.view, b.view, result.data<float>(), c_stride, epilogue, band);
+  }
+  require(c.to_vector() == c_on_three.to_vector(), "three threads give the bits of one");
 
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < c_stride; ++j) {
@@ -103,7 +109,8 @@ void check_attention(std::string_view input) {
   const std::vector<Tensor> qkv{any({B, H, T, D}, 1), any({B, heads, S, D}, 2), any({B, heads, S, E}, 3)};
   const Tensor weight = any({B, H, T, E}, 4);
 
-  auto run = [&](const auto& attend) {
+  auto run = [&](int threads, const auto& attend) {
+    const tests::WithThreads with(threads);
     Tape tape;
     std::vector<Tensor> inputs;
     for (const Tensor& x : qkv) inputs.push_back(clone(x).requires_grad());
@@ -112,13 +119,17 @@ void check_attention(std::string_view input) {
     results.push_back(out);
     return results;
   };
-  const auto fused = run(
-      [&](const Tensor& q, const Tensor& k, const Tensor& v) { return attention(q, k, v, mask, nn::score_scale(q)); });
-  const auto composed =
-      run([&](const Tensor& q, const Tensor& k, const Tensor& v) { return nn::dot_product_attention(q, k, v, mask); });
+  auto fused = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return attention(q, k, v, mask, nn::score_scale(q));
+  };
+  auto composed = [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return matmul(nn::attention_weights(q, k, mask), v);
+  };
+  const auto alone = run(1, fused), on_three = run(3, fused), in_steps = run(1, composed);
   const char* names[] = {"dq", "dk", "dv", "the output"};
-  for (std::size_t i = 0; i < fused.size(); ++i) {
-    require(is_close(fused[i], composed[i], 1e-10), text(names[i], " is that of the small steps"));
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    require(is_close(alone[i], in_steps[i], 1e-10), text(names[i], " is that of the small steps"));
+    require(alone[i].to_vector() == on_three[i].to_vector(), text(names[i], ": three threads give the bits of one"));
   }
 }
 
