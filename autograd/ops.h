@@ -24,7 +24,7 @@ Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor neg(const Tensor& x);
-/// NaN where a base is negative and its exponent no integer; x^0 is 1, of every x.
+/// NaN where a base is negative and its exponent no integer; x^0 is 1 for every x.
 Tensor pow(const Tensor& x, double exponent);
 Tensor pow(const Tensor& a, const Tensor& b);
 /// Where a = b, each gets half of the gradient.
@@ -177,7 +177,8 @@ Ids argmax(const Tensor& x, int axis);
 /// 1 where a > b, or a = b; 0 elsewhere.
 Ids greater(const Tensor& a, const Tensor& b);
 Ids equal(const Tensor& a, const Tensor& b);
-/// x += y; x contiguous. Throws if a tape records what x has a part in.
+/// x += y; x contiguous. Throws where a tape records and a gradient flows to x. No other number that an operation on
+/// that tape has read may change either.
 void add_in_place(Tensor& x, const Tensor& y);
 
 // ---- as operators ----

@@ -182,7 +182,11 @@ LabelledData read_labelled_data(const fs::path& path, const TableColumns& column
 
 std::optional<LabelledText> read_labelled_test(const fs::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes) {
-  const auto test = find_part(path, "test");
+  auto test = find_part(path, "test");
+  if (const auto train = find_part(path, "train")) {  // what else is called test may be anything
+    test = path / fs::path("test").replace_extension(train->extension());
+    if (!fs::exists(*test)) test.reset();
+  }
   if (!test) return std::nullopt;
   return read_labelled_part(*test, columns, classes);
 }

@@ -46,7 +46,7 @@ struct TableColumns {
 LabelledText read_labelled_table(const std::filesystem::path& file, const TableColumns& columns = {},
                                  const std::vector<std::string>& classes = {});
 
-/// A folder with one folder a class. Throws also if a class has no folder or no .txt file in it.
+/// A folder with one folder per class. Throws also if a class has no folder or no .txt file in it.
 LabelledText read_class_folders(const std::filesystem::path& folder, const std::vector<std::string>& classes = {});
 
 /// Either of them.
@@ -62,7 +62,7 @@ struct LabelledData {
 LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {},
                                 const std::vector<std::string>& classes = {});
 
-/// The test part alone, of a folder that has one.
+/// The test part alone, of a folder that has one: of the kind of the training part, if that is there.
 std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes);
 

@@ -84,7 +84,7 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) 
     if (!past->maps.unify.defined()) past->maps = join();
     return with_joined_maps(past->maps, x, mask, &past->seen);
   }
-  // Joining costs 2 H D³ products and saves 2 B T H D²: for B T > D.
+  // Joining costs 2 H D³ products and saves 2 B T H D²: worth it where B T > D.
   if (x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(join(), x, mask, nullptr);
   const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
   return unifyheads(merge_heads(dot_product_attention(queries, keys, split_heads(tovalues(x), heads_), mask)));

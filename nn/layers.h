@@ -25,7 +25,7 @@ class Linear : public Module {
 };
 
 /// A table with one row per token: ids (...) -> (..., D); weight (V, D). Starts normal with standard deviation
-/// `deviation`: a small one keeps rare tokens' rows near 0, harmless.
+/// `deviation`: a small one keeps rare tokens' rows near 0, where they do no harm.
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width, DType dtype = DType::f32, double deviation = 1);

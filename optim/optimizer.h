@@ -27,7 +27,7 @@ struct ParameterGroup {
   double weight_decay = 0;
 };
 
-/// What an optimizer trains: {{weights, 0.1}, {biases, 0}}, or parameters that do not decay.
+/// What an optimizer trains: groups, {{weights, 0.1}, {biases, 0}}, or a std::vector of parameters that do not decay.
 struct ParameterGroups : std::vector<ParameterGroup> {
   using vector::vector;
   ParameterGroups(const std::vector<Tensor>& parameters) : vector{{parameters, 0}} {}

@@ -1,5 +1,6 @@
 // classify: a model that says which class a text is of.
 
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -54,6 +55,10 @@ void eval(Options& options, EvalConfig& c) {
   if (validation) {
     part = train_and_validation(trained.config, read_classify_data(trained.config, trained.classes).train).rest;
   } else if (!part) {
+    const std::filesystem::path path = c.data;
+    if (std::filesystem::is_directory(path) && !std::filesystem::is_directory(path / trained.classes[0])) {
+      fail(c.data, ": has neither a test part (test, test.tsv or test.csv) nor a folder per class");
+    }
     part = data::read_labelled_part(c.data, trained.config.columns, trained.classes);
   }
   const EncodedTexts texts = encode(*part, *trained.tokenizer, trained.config);

@@ -24,7 +24,7 @@ class MetricsFile {
   MetricsFile(std::filesystem::path path, std::vector<std::string> columns,
               std::optional<int64_t> resumed_step = std::nullopt);
 
-  /// The step of the last row that was there when this began; none in a new file.
+  /// The step of the last row that was kept; none in a new file.
   std::optional<int64_t> last_step() const { return last_step_; }
 
   /// Appends a row, flushed at once. A column that is not named stays empty. Throws at a name that is no column, and

@@ -56,8 +56,7 @@ class Options {
  public:
   static constexpr char no_letter = '\0';
 
-  /// What must hold for an option to mean anything: another one, a choice, has one of these values, of which there is
-  /// one at least.
+  /// An option has a meaning only while the choice `option` has one of `values`, of which there is at least one.
   struct Condition {
     std::string option;
     std::vector<std::string> values;
@@ -66,7 +65,7 @@ class Options {
     std::string words() const;
   };
 
-  /// The heading under which -h lists what is added from here on, and a condition of all that.
+  /// Starts a section: -h lists what is added from here on under this title. All of it shares the condition, if any.
   void section(std::string title, std::optional<Condition> condition = {});
 
   // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
@@ -95,7 +94,7 @@ class Options {
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
 
-  /// Changes the defaults of options that were not given and whose conditions are met.
+  /// Sets options that were not given and whose conditions are met.
   void set_defaults(const std::vector<std::pair<std::string, std::string>>& values);
   /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;

@@ -90,6 +90,7 @@ void Trainer::go_on(const Checkpoint& saved) {
     const Json& last = note(saved, "last step");
     last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
     since_ = score_sum_from(note(saved, "since score"));
+    interval_ = score_sum_from(note(saved, "interval"));
     default_generator().set_state(generator_state_from(note(saved, "random")));
   } catch (const Error& error) {
     fail(checkpoint_path(config_.out).string(), " does not fit, perhaps because another version of ", app_,
@@ -97,9 +98,6 @@ void Trainer::go_on(const Checkpoint& saved) {
   }
   metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
-  if (steps_done_ >= plan_.steps && is_recorded_) {
-    throw UsageError(text("--resume: the run has its ", steps_done_, " steps; give more with --", plan_.option));
-  }
 }
 
 void Trainer::load_optimizer(const Checkpoint& saved) {
@@ -135,6 +133,9 @@ void Trainer::introduce() const {
   std::cout << task_.introduction();
   if (steps_done_ > 0) std::cout << ", resumed after step " << steps_done_;
   std::cout << std::endl;
+  if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
+    std::cout << "These are all steps of the run; for more, say --" << plan_.option << std::endl;
+  }
   if (steps_done_ == 0 && config_.warmup_steps() == 0 && task_.is_post_norm()) {
     std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
   }
@@ -142,19 +143,22 @@ void Trainer::introduce() const {
 
 bool Trainer::take_steps() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + (is_recorded_ ? 1 : 0));
-  progress_.emplace(plan_.steps, steps_done_);
   if (steps_done_ == 0) {
     task_.show("before training", false);
-  } else if (!is_recorded_) {
-    is_scored() ? end_interval() : record();
-  } else if (steps_done_ % plan_.test_every == 0) {
+  } else if (is_recorded_ && is_scored()) {
     task_.show(text("after step ", steps_done_), false);  // again: the checkpoint was saved before
+  }
+  progress_.emplace(plan_.steps, steps_done_);
+  if (!is_recorded_) {
+    is_scored() ? end_interval() : record();
+    is_recorded_ = true;
   }
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
   while (steps_done_ < plan_.steps && !interrupted()) {
-    if (steps_done_ % plan_.test_every == 0) since_ = {};
     optimizer_->set_learn_rate(schedule(steps_done_));
     const std::int64_t tokens = step();
+    if (is_scored()) interval_ = since_;
+    if (steps_done_ % plan_.test_every == 0) since_ = {};  // but not at the last step: a longer run has no score there
     if (!metrics_) take_folder();
     progress_->update(steps_done_, last_.sum.score().loss, tokens);
     is_scored() ? end_interval() : record_or_save();
@@ -173,9 +177,9 @@ void Trainer::end_interval() {
   record();
   if (steps_done_ >= plan_.steps) progress_->finish();
   progress_->clear();
-  const Score since = since_.score();
+  const Score trained = interval_.score();
   const std::string when = text("after step ", steps_done_);
-  std::cout << when << "  train " << line_of(since.loss, since.accuracy, last_.learn_rate) << std::endl;
+  std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learn_rate) << std::endl;
   task_.show(when, true);
   write_report();
 }
@@ -197,7 +201,7 @@ void Trainer::count() {
   task_.show("after counting", true);
 }
 
-/// Gradients are those of the mean over all that the step's batches predict, however many each of them does.
+/// The gradient is that of the mean loss of all predictions of the step, whichever batch they are in.
 std::int64_t Trainer::step() {
   optimizer_->zero_grad();
   const std::int64_t batches = plan_.batches_of_step(steps_done_, config_.accumulate);
@@ -284,14 +288,15 @@ void Trainer::save() {
                                                     {"gradient norm", last_.gradient_norm},
                                                     {"learning rate", last_.learn_rate}}},
                          {"since score", to_json(since_)},
+                         {"interval", to_json(interval_)},
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
   steps_saved_ = steps_done_;
 }
 
-/// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back, or
-/// none after the first step.
+/// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back:
+/// after the first step, none. One that an earlier process has saved stays.
 void Trainer::save_and_score() {
   const fs::path path = checkpoint_path(config_.out);
   const bool is_saved = steps_saved_ == steps_done_;
@@ -299,10 +304,10 @@ void Trainer::save_and_score() {
   if (!is_saved) save();
   score_ = task_.score();
   if (score_ && !std::isfinite(score_->loss)) {
-    if (before.empty()) {
-      fs::remove(path);
-    } else {
+    if (!before.empty()) {
       write_file_atomically(path, before);
+    } else if (is_recorded_) {
+      fs::remove(path);
     }
     fail_diverged();
   }

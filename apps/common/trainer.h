@@ -87,8 +87,8 @@ class Trainer {
   /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
-  /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if no steps are left or if the
-  /// optimizer cannot go on with the state that is kept, and Error if the data have changed.
+  /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if the optimizer cannot go on
+  /// with the state that is kept, and Error if the data have changed or another version wrote it.
   void go_on(const Checkpoint& saved);
 
   /// Takes the steps that are left and finishes, or stops early at an interrupt; saves either way.
@@ -110,7 +110,7 @@ class Trainer {
   bool is_scored() const { return steps_done_ >= plan_.steps || steps_done_ % plan_.test_every == 0; }
   /// After a step that is scored: scores, records, shows and reports.
   void end_interval();
-  /// After any other: what cannot be recorded is saved at least.
+  /// After any other step: records it; if that fails, saves before the error goes on.
   void record_or_save();
   /// What a model does that takes no steps.
   void count();
@@ -131,7 +131,8 @@ class Trainer {
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   Step last_;                   // the step taken last
   bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now
-  ScoreSum since_;              // all steps since the last score
+  ScoreSum since_;              // all steps of the interval that is not over
+  ScoreSum interval_;           // those of the one that the last step ended
   std::optional<Score> score_;  // the latest; none after a step that is not scored
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own

@@ -18,6 +18,7 @@ void check_heads(const TranslateConfig& config) {
 }
 
 void declare_translate(Options& o, TranslateConfig& c) {
+  const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
   std::string small;
   for (const auto& [name, value] : sentence_defaults()) small += " --" + name + " " + value;
   o.section("Data");
@@ -38,24 +39,24 @@ void declare_translate(Options& o, TranslateConfig& c) {
                "encoder and decoder of attention, or of one recurrent layer each");
   o.add(&c.embedding, "embedding", 'E', "N", "width of the model", at_least(1).and_at_most(1 << 16));
   o.add(&c.heads, "heads", 'H', "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10))
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
   o.add(&c.depth, "depth", 'd', "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10))
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
   o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks",
         at_least(1).and_at_most(1 << 18))
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
         at_least(0).and_less_than(1));
   o.add_choice(&c.positions, "positions", Options::no_letter, {"sinusoidal", "learned"},
                "what says where a word stands")
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
   o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before")
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
   o.add_flag(&c.norm_embeddings, "embedding-norm", Options::no_letter, "a layer norm before the first layer, too")
-      .only_for("model", {"transformer"})
+      .only_for("model", transformer)
       .only_for("norm", {"post"});
   o.add_flag(&c.tie, "tie", Options::no_letter, "the projection shares its weights with the target's embedding")
-      .only_for("model", {"transformer"});
+      .only_for("model", transformer);
 
   o.section("Training");
   o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the sentences; Ctrl-C ends earlier and saves",

@@ -187,7 +187,7 @@ constexpr int64_t halves_alike(int64_t place, int64_t count) {
 }
 
 /// Head i's part of the weights that are kept, null where its own are not. Heads that keep them are less work on the
-/// way back: they are spread evenly among the others, so that threads have as much to do.
+/// backward pass: they are spread evenly among the others, so that threads have as much to do.
 template <class T>
 T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
   const int64_t heads = product(shape.batch), before = i * shape.heads_kept / heads;

@@ -89,7 +89,7 @@ Tensor mean(const Tensor& x, const std::vector<int>& some_axes, KeepDim keep) {
 Tensor var(const Tensor& x, const std::vector<int>& some_axes, int correction, KeepDim keep) {
   const std::vector<int> axes = normal_axes("var", some_axes, x.rank());
   auto centred = [&](const Tensor& values) { return values - mean(values, axes, KeepDim::yes); };
-  const Tensor deviation = centred(centred(x));  // the mean of large numbers is rounded, that of what is left hardly
+  const Tensor deviation = centred(centred(x));  // the mean of large numbers is rounded: once more removes that error
   return sum(deviation * deviation, axes, keep) / std::max(0.0, count_over(x, axes) - correction);
 }
 

@@ -107,7 +107,7 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
     const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }
-  check_refused(here.run("classify", "train --resume --out run"), 2, "the run has its 14 steps");
+  CHECK_THAT(here.run("classify", "train --resume --out run").out, ContainsSubstring("These are all steps"));
   check_refused(here.run("classify", "train --resume --out none"), 1, "there is no such file");
   here.write("reviews/train.tsv", tiny_reviews(8, 1));
   check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "the data are no longer those");

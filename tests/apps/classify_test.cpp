@@ -139,7 +139,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   check_refused("classify", here.run("classify", "eval --from folder"), 1,
                 "acl: holds no labelled texts; need train/ and test/");
   check_refused("classify", here.run("classify", "eval --from folder --data acl"), 1,
-                "acl: has no folders; need one per class");
+                "acl: has neither a test part (test, test.tsv or test.csv) nor a folder per class");
 }
 
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {

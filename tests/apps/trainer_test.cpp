@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "apps/common/metrics_reader.h"
+#include "autograd/creation.h"
 #include "tests/apps/html_checker.h"
 #include "tests/apps/tiny_texts.h"
 
@@ -360,16 +361,17 @@ TEST_CASE("a run that is killed while it is scored has saved its steps", "[train
 }
 
 TEST_CASE("what a killed run did not record of its last step, a resumed one does", "[trainer]") {
-  const auto& [program, half, whole] = GENERATE(
+  const auto& [name, part, all_of_it] = GENERATE(
       table<std::string, std::string, std::string>({{"generate", "-N 5 --test-every 5", "-N 10 --test-every 5"},
                                                     {"generate", "-N 5 --test-every 4", "-N 10 --test-every 4"},
                                                     {"classify", "-e 1", "-e 2"},
                                                     {"translate", "-e 1", "-e 2"}}));
+  const std::string program = name, half = part, whole = all_of_it;  // which a lambda can capture
   CAPTURE(program, half);
   TinyTexts here;
   const Outcome all = here.must_train(program, half + " --out all");
   here.must_train(program, whole + " --out whole");
-  const std::string last_lines = all.out.substr(all.out.rfind("\nafter step "));
+  const std::string last_lines = all.out.substr(all.out.rfind('\n', all.out.rfind("  train loss ")));
 
   // As if it had been killed between its last checkpoint and the last row.
   auto train_half = [&](const std::string& out) {
@@ -385,7 +387,16 @@ TEST_CASE("what a killed run did not record of its last step, a resumed one does
   CHECK(here.metrics("run") == here.metrics("all"));
   CHECK(here.checkpoint("run") == here.checkpoint("all"));
   CHECK(fs::exists(here / "run/report.html"));
-  check_refused(program, here.run(program, "train --resume --out run"), 2, "--resume: the run has its ");
+
+  // Or while the end was scored: what is printed then, and the report, come again.
+  here.shell("rm run/report.html");
+  const Outcome again = here.run(program, "train --resume --out run");
+  CHECK(again.status == 0);
+  CHECK_THAT(again.out, ContainsSubstring("These are all steps of the run; for more, say --num-"));
+  CHECK(again.last_line_of_out() == "saved run/checkpoint.safetensors");
+  CHECK(here.metrics("run") == here.metrics("all"));
+  CHECK(here.checkpoint("run") == here.checkpoint("all"));
+  CHECK(fs::exists(here / "run/report.html"));
 
   train_half("longer");
   CHECK(here.run(program, "train --resume --out longer " + whole).status == 0);
@@ -421,7 +432,7 @@ TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {
   for (const char* options : {"-b 4 --accumulate 2", "-b 1 --accumulate 8", "-b 7 --accumulate 2"}) {
     CAPTURE(options);
     const auto in_parts = first_step(options);
-    for (std::size_t i : {1, 2, 4}) CHECK(in_parts[i] == Approx(at_once[i]).epsilon(1e-4));
+    for (const std::size_t i : {1U, 2U, 4U}) CHECK(in_parts[i] == Approx(at_once[i]).epsilon(1e-4));
   }
 }
 
@@ -445,9 +456,8 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   refused("--out run " + more + " 40 --optimizer sgd", 2, "--optimizer: the run began with adam");
   refused("--out run " + more + " 40 --data ''", 2, "--data: the value ");
   const Outcome done = here.run(program, "train --resume --out run");
-  CHECK(done.status == 2);
-  CHECK(std::regex_match(
-      done.err, std::regex(program + " train: --resume: the run has its \\d+ steps; give more with " + more + "\n")));
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, ContainsSubstring("These are all steps of the run; for more, say " + more + "\n"));
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
 }
@@ -648,4 +658,36 @@ TEST_CASE("a checkpoint of another version says so, and where it lies", "[traine
   check_refused("generate", here.run("generate", "train --resume --out run -N 40"), 1,
                 "run/checkpoint.safetensors does not fit, perhaps because another version of generate wrote it: "
                 "the checkpoint has no entry \"last step\"");
+}
+
+TEST_CASE("an interval that a resumed run cuts short has its own mean", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 5 --test-every 5 --out run");
+  const Outcome resumed = here.run("generate", "train --resume -N 8 --test-every 4 --out run");
+  std::istringstream file(here.metrics("run"));
+  double sum = 0;
+  std::string row;
+  std::getline(file, row);
+  for (int step = 1; std::getline(file, row); ++step) {
+    if (step > 5) sum += std::stod(row.substr(row.find(',') + 1));
+  }
+  std::smatch shown;
+  REQUIRE(std::regex_search(resumed.out, shown, std::regex(R"(after step 8  train loss (\d\.\d{4}) nats)")));
+  CHECK(std::stod(shown[1]) == Approx(sum / 3).margin(1e-4));
+}
+
+TEST_CASE("a checkpoint whose score is no number stays, where a killed run has saved it", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 2 --test-every 3 --out run");
+  Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
+  for (auto& [name, weight] : saved.weights)
+    copy(reel::full(weight.shape(), 1e30), weight);  // finite, but the score is not
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  const std::string kept = here.checkpoint("run");
+  here.write("run/metrics.csv",
+             here.metrics("run").substr(0, here.metrics("run").rfind('\n', here.metrics("run").size() - 2) + 1));
+  const Outcome diverged = here.run("generate", "train --resume --out run");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("training diverged: after step 2"));
+  CHECK(here.checkpoint("run") == kept);
 }

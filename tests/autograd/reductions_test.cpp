@@ -34,7 +34,7 @@ TEST_CASE("means and variances") {
   CHECK(var(ones({1}), {0}, 0).item() == 0);
   // Far from zero, a sum of squares minus a square of sums would have nothing left.
   CHECK(var(x + 1e8, {1}, 0).to_vector()[0] == Approx(3.5));
-  // Nor does it say much that the mean of many large numbers is rounded.
+  // The rounded mean of many large numbers does not show in the variance.
   const Tensor large = full({1000}, 100000.1);
   CHECK(mean(large).item() != large.to_vector()[0]);
   CHECK(var(large, {0}).item() < 1e-9);

@@ -162,6 +162,13 @@ TEST_CASE("a test part is read without a training part, if there is one") {
   REQUIRE(from_folders);
   CHECK(from_folders->texts == classes);
   CHECK(read_labelled_part(folder / "test", {}, classes).texts == classes);
+
+  // Beside a training part of another kind, the folder is none of the data.
+  folder.write("train.csv", "label,text\npos,fine\nneg,poor\nodd,what\n");
+  CHECK(read_labelled_test(folder.path(), {}, classes)->texts == from_table->texts);
+  CHECK(read_labelled_data(folder.path()).test->texts == from_table->texts);
+  std::filesystem::remove(folder / "test.csv");
+  CHECK_FALSE(read_labelled_test(folder.path(), {}, classes));
 }
 
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {

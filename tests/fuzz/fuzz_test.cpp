@@ -92,7 +92,8 @@ std::string damaged(std::string bytes, const std::string& other, Generator& gene
 std::string literal(const std::string& bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string out;
-  for (unsigned char c : bytes) {
+  for (const char byte : bytes) {
+    const auto c = static_cast<unsigned char>(byte);
     if (c >= 0x20 && c < 0x7F && c != '"' && c != '\\') {
       out += static_cast<char>(c);
     } else {

@@ -18,6 +18,7 @@ namespace {
 Target target;
 
 void write_seeds(const fs::path& folder) {
+  if (fs::is_regular_file(folder)) return;  // an input, to be tried again
   fs::create_directories(folder);
   if (!fs::is_empty(folder)) return;
   for (std::size_t i = 0; i < target.seeds.size(); ++i) {
@@ -27,11 +28,19 @@ void write_seeds(const fs::path& folder) {
 
 }  // namespace
 
-/// Takes the first argument, and leaves the others to libFuzzer.
+/// Takes the first argument, and leaves the others to libFuzzer. That may start itself again, without the target, which
+/// is then found in the environment.
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   const std::vector<Target> targets = reel::fuzz::all_targets();
-  const std::string name = *count > 1 ? (*arguments)[1] : "";
-  const auto found = std::find_if(targets.begin(), targets.end(), [&](const Target& t) { return t.name == name; });
+  auto find = [&](const char* name) {
+    return std::find_if(targets.begin(), targets.end(), [&](const Target& t) { return name && t.name == name; });
+  };
+  constexpr const char* variable = "REEL_FUZZ_TARGET";
+  if (const auto known = find(std::getenv(variable)); known != targets.end()) {
+    target = *known;
+    return 0;
+  }
+  const auto found = find(*count > 1 ? (*arguments)[1] : nullptr);
   if (found == targets.end()) {
     std::fprintf(stderr, "usage: reel_fuzz TARGET [libFuzzer's options] [FOLDER]\ntargets:");
     for (const Target& t : targets) std::fprintf(stderr, " %s", t.name.c_str());
@@ -39,6 +48,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
     std::exit(2);
   }
   target = *found;
+  setenv(variable, target.name.c_str(), 1);
   std::rotate(*arguments + 1, *arguments + 2, *arguments + *count);
   --*count;
   for (int i = 1; i < *count; ++i) {

@@ -38,6 +38,16 @@ inline void require(bool holds, const std::string& promise) {
   if (!holds) throw std::logic_error(promise);
 }
 
+/// f(), which has no reason any longer to refuse: what Reel wrote itself, and what has the right shape.
+template <class F>
+auto must(const F& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    throw std::logic_error(std::string("refused what is right: ") + error.what());
+  }
+}
+
 /// Runs a target, which may refuse.
 inline void try_input(const Target& target, std::string_view input) {
   try {
