@@ -1,5 +1,6 @@
 #include "autograd/ids.h"
 
+#include "tests/apps/program.h"  // sanitized
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -36,9 +37,13 @@ TEST_CASE("copies and views of ids share their values") {
   CHECK(flat.values()[3] == 5);
 }
 
-TEST_CASE("ids that no memory or no 32 bits hold are refused") {
-  CHECK_THROWS_WITH(Ids::zeros({int64_t{1} << 40}), ContainsSubstring("out of memory"));
-  CHECK_THROWS_WITH(Ids::zeros({int64_t{1} << 30, int64_t{1} << 29}),
-                    ContainsSubstring("out of memory: there is no room"));
+TEST_CASE("ids that no 32 bits hold are refused") {
   CHECK_THROWS_WITH(Ids::arange((int64_t{1} << 31) + 1), ContainsSubstring("need at most 2147483648"));
+}
+
+TEST_CASE("ids that no memory holds are refused") {
+  if (sanitized) return;  // who watches memory ends the process at such a request
+  for (const Shape& shape : {Shape{int64_t{1} << 40}, Shape{int64_t{1} << 30, int64_t{1} << 29}}) {
+    CHECK_THROWS_WITH(Ids::zeros(shape), ContainsSubstring("out of memory: there is no room for ids"));
+  }
 }
