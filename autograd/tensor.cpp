@@ -42,9 +42,10 @@ std::vector<double> Tensor::to_vector() const {
 }
 
 Tensor& Tensor::requires_grad(bool on) {
-  if (impl().tape != 0)
+  if (impl().tape != 0) {
     fail("requires_grad: only a leaf can ask for it, this ", shape(),
          " is the result of an operation; detach() makes a leaf");
+  }
   impl().needs_grad = on;
   return *this;
 }

@@ -146,7 +146,9 @@ bool Trainer::take_steps() {
   if (steps_done_ == 0) {
     task_.show("before training", false);
   } else if (is_recorded_ && is_scored()) {
-    task_.show(text("after step ", steps_done_), false);  // again: the checkpoint was saved before
+    const bool is_complete = steps_done_ >= plan_.steps;
+    if (is_complete) score_ = task_.score();                    // for its end, which comes again
+    task_.show(text("after step ", steps_done_), is_complete);  // again: the checkpoint was saved before
   }
   progress_.emplace(plan_.steps, steps_done_);
   if (!is_recorded_) {

@@ -44,7 +44,7 @@ class Task {
   /// Scores the validation part, if there is one.
   virtual std::optional<Score> score() = 0;
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
-  /// there is no score, nor when a resumed run shows what it was when it was saved.
+  /// there is no score, nor when a resumed run goes on from what it was when it was saved.
   virtual void show(const std::string& when, bool scored) = 0;
   /// After the last step: prints what the run came to, and returns it for the report.
   virtual Report::Pairs finish() = 0;
