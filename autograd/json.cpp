@@ -7,52 +7,11 @@
 #include <optional>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 
 namespace reel {
 
 namespace {
-
-/// How many bytes the well-formed UTF-8 sequence at the start of `text` has (Unicode, table 3-7); 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  auto between = [&](std::size_t i, unsigned low, unsigned high) { return low <= byte(i) && byte(i) <= high; };
-  auto continues = [&](std::size_t i) { return between(i, 0x80, 0xBF); };
-  unsigned lead = byte(0);
-  if (text.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (0xC2 <= lead && lead <= 0xDF) return continues(1) ? 2 : 0;
-  if (0xE0 <= lead && lead <= 0xEF) {
-    // neither overlong (E0) nor a surrogate (ED)
-    bool second = between(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF);
-    return second && continues(2) ? 3 : 0;
-  }
-  if (0xF0 <= lead && lead <= 0xF4) {
-    // neither overlong (F0) nor beyond U+10FFFF (F4)
-    bool second = between(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF);
-    return second && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  auto put_tail = [&](int shift) { put(0x80 | ((code >> shift) & 0x3F)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put_tail(0);
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put_tail(6);
-    put_tail(0);
-  } else {
-    put(0xF0 | (code >> 18));
-    put_tail(12);
-    put_tail(6);
-    put_tail(0);
-  }
-}
 
 /// A name that two of the entries have, as JSON writes it.
 std::optional<std::string> name_twice(const Json::Object& entries) {
@@ -71,6 +30,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   Json document() {
+    check_utf8(text_, "json");
     Json result = value(0);
     skip_space();
     if (at_ < text_.size()) wrong("nothing more may follow the value");
@@ -171,12 +131,9 @@ class Parser {
       if (static_cast<unsigned char>(text_[at_]) < 0x20) wrong("a control character in a string must be escaped");
       if (accept('\\')) {
         escape(out);
-        continue;
+      } else {
+        out.push_back(text_[at_++]);
       }
-      std::size_t length = utf8_length(text_.substr(at_));
-      if (length == 0) wrong("a string is not valid UTF-8");
-      out.append(text_, at_, length);
-      at_ += length;
     }
     return out;
   }
@@ -184,7 +141,10 @@ class Parser {
   void escape(std::string& out) {
     static constexpr std::string_view letters = "\"\\/bfnrt";
     static constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
-    if (accept('u')) return append_utf8(out, escaped_code());
+    if (accept('u')) {
+      out += encode_utf8(escaped_code());
+      return;
+    }
     std::size_t i = at_ < text_.size() ? letters.find(text_[at_]) : std::string_view::npos;
     if (i == std::string_view::npos) wrong("no such escape in a string");
     out.push_back(meanings[i]);
@@ -192,16 +152,16 @@ class Parser {
   }
 
   /// After \u: four digits, or two times four for a code beyond U+FFFF (a surrogate pair).
-  std::uint32_t escaped_code() {
-    std::uint32_t code = hex4();
+  char32_t escaped_code() {
+    const char32_t code = hex4();
     if (code < 0xD800 || code > 0xDFFF) return code;
     if (code > 0xDBFF || !accept('\\') || !accept('u')) wrong("\\u escapes half a surrogate pair");
-    std::uint32_t low = hex4();
+    const char32_t low = hex4();
     if (low < 0xDC00 || low > 0xDFFF) wrong("\\u escapes half a surrogate pair");
     return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
   }
 
-  std::uint32_t hex4() {
+  char32_t hex4() {
     std::string_view digits = text_.substr(at_, 4);
     std::uint32_t code = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
@@ -248,24 +208,22 @@ class Parser {
 
 void write_string(std::string& out, std::string_view value) {
   static constexpr std::string_view hex = "0123456789abcdef";
+  check_utf8(value, "json: a string that is to be written");
   out.push_back('"');
-  for (std::size_t i = 0; i < value.size();) {
-    std::size_t length = utf8_length(value.substr(i));
-    if (length == 0) fail("json: a string is not valid UTF-8 (at its byte ", i, ") and cannot be written");
-    auto c = static_cast<unsigned char>(value[i]);
+  for (char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       out.push_back('\\');
-      out.push_back(value[i]);
+      out.push_back(c);
     } else if (c == '\n') {
       out.append("\\n");
-    } else if (c < 0x20) {
+    } else if (byte < 0x20) {
       out.append("\\u00");
-      out.push_back(hex[c >> 4]);
-      out.push_back(hex[c & 15]);
+      out.push_back(hex[byte >> 4]);
+      out.push_back(hex[byte & 15]);
     } else {
-      out.append(value, i, length);
+      out.push_back(c);
     }
-    i += length;
   }
   out.push_back('"');
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 #include "data/characters.h"
-#include "data/utf8.h"
 
 namespace reel::data {
 namespace {

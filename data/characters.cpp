@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::data {
 namespace {

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "autograd/error.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::data {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 #include "data/characters.h"
 #include "data/file.h"
 #include "data/table.h"
-#include "data/utf8.h"
 
 namespace reel::data {
 namespace {

@@ -5,8 +5,8 @@
 #include <iomanip>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 #include "data/characters.h"
-#include "data/utf8.h"
 
 namespace reel::data {
 namespace {

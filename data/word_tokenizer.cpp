@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 #include "data/characters.h"
 #include "data/lower_case.h"
-#include "data/utf8.h"
 
 namespace reel::data {
 namespace {

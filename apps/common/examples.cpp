@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/utf8.h"
 #include "data/characters.h"
-#include "data/utf8.h"
 
 namespace reel::apps {
 
@@ -15,12 +15,12 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
 }
 
 std::string excerpt(std::string_view text, std::size_t longest) {
-  std::u32string characters = data::decode_utf8(text);
+  std::u32string characters = decode_utf8(text);
   for (char32_t& character : characters) {
     if (data::is_control(character)) character = U' ';  // line ends, and what a terminal would obey
   }
   if (characters.size() > longest) characters.replace(longest - 1, characters.npos, U"…");
-  return data::encode_utf8(characters);
+  return encode_utf8(characters);
 }
 
 }  // namespace reel::apps

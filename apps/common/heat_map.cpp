@@ -8,7 +8,7 @@
 #include "apps/common/html.h"
 #include "apps/common/terminal.h"
 #include "autograd/error.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::apps {
 
@@ -73,7 +73,7 @@ std::string cells(std::span<const double> weights, std::size_t columns, double l
 }  // namespace
 
 std::string token_label(std::string_view token, std::size_t most) {
-  std::u32string characters = data::decode_utf8(data::replace_invalid_utf8(token));
+  std::u32string characters = decode_utf8(replace_invalid_utf8(token));
   for (char32_t& c : characters) {
     if (c == U' ') c = U'\u2423';   // open box
     if (c == U'\n') c = U'\u21B5';  // arrow of the return key
@@ -84,7 +84,7 @@ std::string token_label(std::string_view token, std::size_t most) {
     characters.resize(most - 1);
     characters += U'\u2026';  // ellipsis
   }
-  return data::encode_utf8(characters);
+  return encode_utf8(characters);
 }
 
 std::string heat_map_html(std::string_view title, std::span<const std::string> rows,

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::apps {
 
 std::string escape_html(std::string_view text) {
-  const std::string valid = data::replace_invalid_utf8(text);
+  const std::string valid = replace_invalid_utf8(text);
   std::string out;
   for (std::size_t i = 0; i < valid.size(); ++i) {
     const char c = valid[i];
@@ -25,11 +25,11 @@ std::string escape_html(std::string_view text) {
     } else if (c == '\'') {
       out += "&#39;";
     } else if (byte == 0x7F) {
-      out += data::encode_utf8(U'\u2421');
+      out += encode_utf8(U'\u2421');
     } else if (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') {
-      out += data::encode_utf8(U'\u2400' + byte);
+      out += encode_utf8(U'\u2400' + byte);
     } else if (byte == 0xC2 && static_cast<unsigned char>(valid[i + 1]) < 0xA0) {  // U+0080 to U+009F: no pictures
-      out += data::encode_utf8(data::replacement_character);
+      out += encode_utf8(replacement_character);
       ++i;
     } else {
       out += c;

@@ -10,7 +10,7 @@
 #include "apps/common/nearest.h"
 #include "apps/common/terminal.h"
 #include "apps/common/words.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::apps {
 
@@ -187,7 +187,7 @@ void Options::Option::set(std::string_view word) {
     if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
       refuse("--", name, ": ", in_quotes(word), " is none of ", joined(choices, ", "));
     }
-    if (data::replace_invalid_utf8(word) != word) refuse("--", name, ": the value ", unit, " is not UTF-8");
+    if (!is_utf8(word)) refuse("--", name, ": the value ", unit, " is not UTF-8");
     *std::get<std::string*>(target) = word;
   }
 }

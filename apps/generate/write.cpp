@@ -12,7 +12,7 @@
 #include "apps/common/interrupt.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 
 namespace reel::apps {
 namespace {
@@ -80,7 +80,7 @@ void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokeniz
                 Generator& generator) {
   // A token may be one byte of a character: a character is printed when the next one begins.
   std::string character;
-  auto print = [&] { out << data::replace_invalid_utf8(character) << std::flush; };
+  auto print = [&] { out << replace_invalid_utf8(character) << std::flush; };
   write_tokens(model, prompt, length, choice, generator, [&](std::int32_t token) {
     const std::string piece = tokenizer.decode({&token, 1});
     if (!continues_character(piece.front())) {

@@ -1,8 +1,9 @@
 #include "data/corpus.h"
 
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 #include "tests/catch.h"
 
+using namespace reel;
 using namespace reel::data;
 
 TEST_CASE("the built-in corpus is Reel's source, each file under its name") {

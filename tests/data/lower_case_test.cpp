@@ -2,9 +2,10 @@
 
 #include <cstdint>
 
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 #include "tests/catch.h"
 
+using namespace reel;
 using namespace reel::data;
 
 namespace {

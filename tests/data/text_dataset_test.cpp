@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "autograd/error.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 #include "tests/catch.h"
 
 using namespace reel;

@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "autograd/error.h"
-#include "data/utf8.h"
+#include "autograd/utf8.h"
 #include "tests/catch.h"
 
+using namespace reel;
 using namespace reel::data;
 using namespace std::string_literals;
 using Tokens = std::vector<std::int32_t>;
@@ -70,7 +71,7 @@ TEST_CASE("an error stays on one line when a control character is unseen") {
   std::string message;
   try {
     tokenizer.encode("\n\x1B[2J\u0085");
-  } catch (const reel::Error& error) {
+  } catch (const Error& error) {
     message = error.what();
   }
   CHECK_THAT(message, ContainsSubstring("U+000A, U+001B, '[' (U+005B)") && ContainsSubstring("U+0085;"));
@@ -80,7 +81,7 @@ TEST_CASE("an error stays on one line when a control character is unseen") {
 TEST_CASE("unseen characters are replaced where both the training and the encoding ask for it") {
   auto strict = CharTokenizer::train("abc");
   CHECK(strict.vocabulary_size() == 3);
-  CHECK_THROWS_AS(strict.encode("axb", Unseen::replace), reel::Error);
+  CHECK_THROWS_AS(strict.encode("axb", Unseen::replace), Error);
 
   auto lenient = CharTokenizer::train("abc🎬", Unseen::replace);
   CHECK(lenient.vocabulary() == "abc\uFFFD🎬");
@@ -110,7 +111,7 @@ TEST_CASE("ids outside the vocabulary are refused") {
   for (std::int32_t id : {-1, 3}) {
     CHECK_THROWS_WITH(tokenizer.decode(Tokens{id}), ContainsSubstring("no token " + std::to_string(id)));
   }
-  for (std::int32_t id : {-1, 256}) CHECK_THROWS_AS(ByteTokenizer().decode(Tokens{id}), reel::Error);
+  for (std::int32_t id : {-1, 256}) CHECK_THROWS_AS(ByteTokenizer().decode(Tokens{id}), Error);
 }
 
 TEST_CASE("the byte tokenizer keeps any bytes and shows them as text") {

@@ -12,11 +12,11 @@
 #include "autograd/creation.h"
 #include "autograd/json.h"
 #include "autograd/safetensors.h"
+#include "autograd/utf8.h"
 #include "data/labelled_text.h"
 #include "data/parallel_text.h"
 #include "data/table.h"
 #include "data/tokenizer.h"
-#include "data/utf8.h"
 #include "data/word_tokenizer.h"
 #include "tests/fuzz/target.h"
 #include "tests/temporary_folder.h"
@@ -107,11 +107,11 @@ void read_pairs(std::string_view input) {
 }
 
 void read_utf8(std::string_view input) {
-  const std::string shown = data::replace_invalid_utf8(input);
-  must([&] { require(data::encode_utf8(data::decode_utf8(shown)) == shown, "what was replaced is UTF-8"); });
-  require(data::replace_invalid_utf8(shown) == shown, "what is UTF-8 stays as it is");
-  const std::u32string characters = data::decode_utf8(input);
-  require(shown == input && data::encode_utf8(characters) == input, "what can be decoded was UTF-8");
+  const std::string shown = replace_invalid_utf8(input);
+  must([&] { require(encode_utf8(decode_utf8(shown)) == shown, "what was replaced is UTF-8"); });
+  require(replace_invalid_utf8(shown) == shown, "what is UTF-8 stays as it is");
+  const std::u32string characters = decode_utf8(input);
+  require(shown == input && encode_utf8(characters) == input, "what can be decoded was UTF-8");
 }
 
 void read_words(std::string_view input) {
