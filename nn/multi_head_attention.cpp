@@ -7,7 +7,13 @@
 namespace reel::nn {
 namespace {
 
-bool fits(const Texts& texts) { return texts.vectors.rank() == (texts.packing ? 2 : 3); }
+void check_texts(const Texts& x, const Texts& memory) {
+  auto fits = [](const Texts& texts) { return texts.vectors.rank() == (texts.packing ? 2 : 3); };
+  if (!fits(x) || !fits(memory) || x.batch() != memory.batch()) {
+    fail("MultiHeadAttention: x is ", x.vectors.shape(), ", memory is ", memory.vectors.shape(),
+         "; need (batch, time, width) or, packed, (tokens, width), of as many texts");
+  }
+}
 
 /// Whether all that a mask hides as padding, and nothing else, is what the packing has left out.
 bool hides_what_is_left_out(const Mask& mask, const Packing& packing) {
@@ -60,18 +66,24 @@ Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, co
                                          score_scale(queries), drop.rate())));
 }
 
-Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
-  if (!fits(x) || !fits(memory) || x.batch() != memory.batch()) {
-    fail("MultiHeadAttention: x is ", x.vectors.shape(), ", memory is ", memory.vectors.shape(),
-         "; need (batch, time, width) or, packed, (tokens, width), of as many texts");
-  }
-  const bool to_itself = memory.vectors.same(x.vectors);
-  auto seen_from = [&](const Texts& in) { return to_itself ? in : memory; };
-  if (keep == KeepMaps::no && x.packing && memory.packing && hides_what_is_left_out(mask, *memory.packing)) {
-    auto packed = [&](const Texts& in) { return attend_packed(in, seen_from(in), mask.in_time()); };
+template <class MemoryOf>
+Attended MultiHeadAttention::attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask,
+                                          KeepMaps keep, const MemoryOf& memory_of) const {
+  if (keep == KeepMaps::no && x.packing && memory_packing && hides_what_is_left_out(mask, *memory_packing)) {
+    auto packed = [&](const Texts& in) { return attend_packed(in, memory_of(in), mask.in_time()); };
     return {residual(x.vectors, [&](const Tensor& in) { return packed(x.with(in)); }), {}};
   }
-  return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(seen_from(in)); });
+  return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(memory_of(in)); });
+}
+
+Attended MultiHeadAttention::operator()(const Texts& x, const Mask& mask, KeepMaps keep) const {
+  check_texts(x, x);
+  return attend_texts(x, x.packing, mask, keep, [](const Texts& in) { return in; });
+}
+
+Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
+  check_texts(x, memory);
+  return attend_texts(x, memory.packing, mask, keep, [&](const Texts&) { return memory; });
 }
 
 Attended MultiHeadAttention::operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,

@@ -33,12 +33,14 @@ class MultiHeadAttention : public Module {
   };
 
   explicit MultiHeadAttention(const Config& config);
-  /// x (B, T, D) attends to memory (B, S, D). With Norm::post or Norm::pre the residual connection and the
-  /// normalization are part of it; with Norm::none neither is. Where memory is x, the very tensor, keys and values are
-  /// normalized with the queries by Norm::pre; another memory is taken as it comes. Packed texts yield packed output,
-  /// and need a mask that hides their padding.
+  // With Norm::post or Norm::pre the residual connection and the normalization are part of it; with Norm::none neither
+  // is. Packed texts yield packed output, and need a mask that hides their padding.
+
+  /// x (B, T, D) attends to itself: S = T. With Norm::pre keys and values, too, come from what is normalized.
+  Attended operator()(const Texts& x, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  /// x (B, T, D) attends to memory (B, S, D), which is taken as it comes.
   Attended operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
-  /// To another memory, whose keys and values were computed once, for many x: of as many texts as x, or of one for all.
+  /// To a memory whose keys and values were computed once, for many x: of as many texts as x, or of one for all.
   Attended operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,
                       KeepMaps keep = KeepMaps::yes) const;
   KeysAndValues keys_and_values(const Texts& memory) const;
@@ -53,6 +55,10 @@ class MultiHeadAttention : public Module {
   /// x, normalized where that comes first, attends to memory_of(x).
   template <class MemoryOf>
   Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
+  /// The same, where memory_of(x) are texts: packed to the end, where both are packed and the mask allows it.
+  template <class MemoryOf>
+  Attended attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask, KeepMaps keep,
+                        const MemoryOf& memory_of) const;
   /// The layer itself, without residual, where both are packed, and stay so: no padding, and a mask of time alone.
   Tensor attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const;
 

@@ -170,8 +170,7 @@ Tensor Transformer::run_encoder(const Ids& source, const Packing& tokens, Maps* 
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
   Tensor x = encoder.frame.enter(tokens.pack(source), tokens.times());  // (N, D)
   for (const EncoderLayer& layer : encoder.layer_stack) {
-    const Texts texts(x, tokens);
-    const Attended self = layer.slf_attn(texts, texts, mask, keep);
+    const Attended self = layer.slf_attn({x, tokens}, mask, keep);
     x = layer.pos_ffn(self.output);
     if (maps) maps->encoder.push_back(self.maps);
   }
@@ -187,8 +186,7 @@ Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const I
   const Tensor seen = source_tokens.pack(memory);
   Tensor x = decoder.frame.enter(tokens.pack(target), tokens.times());  // (N, D)
   for (const DecoderLayer& layer : decoder.layer_stack) {
-    const Texts texts(x, tokens);
-    const Attended self = layer.slf_attn(texts, texts, mask, keep);
+    const Attended self = layer.slf_attn({x, tokens}, mask, keep);
     const Attended cross = layer.enc_attn({self.output, tokens}, {seen, source_tokens}, source_mask, keep);
     x = layer.pos_ffn(cross.output);
     if (maps) {

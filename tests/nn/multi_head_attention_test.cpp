@@ -57,7 +57,8 @@ TEST_CASE("multi-head attention: residual and norm inside the layer") {
                                 : bare(normalize(x), keys, Mask::none()).output + x;
     };
     CHECK(close(attention(x, memory, Mask::none()).output, expected(memory)));
-    CHECK(close(attention(x, x, Mask::none()).output, expected(norm == Norm::post ? x : normalize(x))));
+    CHECK(close(attention(x, x, Mask::none()).output, expected(x)));
+    CHECK(close(attention(x, Mask::none()).output, expected(norm == Norm::post ? x : normalize(x))));
   }
 }
 
@@ -66,7 +67,7 @@ TEST_CASE("multi-head attention: rows of the maps sum to 1, and hidden keys have
   const MultiHeadAttention attention = make(Norm::post);
   const Tensor x = normal({2, 3, 4}, 7);
   const Ids hidden({2, 3}, {0, 0, 1, 1, 0, 0});
-  const Tensor maps = attention(x, x, Mask::padding(hidden) & Mask::causal()).maps;
+  const Tensor maps = attention(x, Mask::padding(hidden) & Mask::causal()).maps;
   for (int64_t b = 0; b < 2; ++b) {
     for (int64_t query = 0; query < 3; ++query) {
       for (int64_t h = 0; h < 2; ++h) {
@@ -122,13 +123,11 @@ TEST_CASE("multi-head attention: shuffling queries shuffles outputs, shuffling k
   const MultiHeadAttention attention = make(Norm::post);
   const Tensor x = normal({2, 4, 4}, 12), memory = normal({2, 4, 4}, 13);
   const std::vector<int64_t> order{2, 0, 3, 1};
-  auto output = [&](const Tensor& queries, const Tensor& keys) {
-    return attention(queries, keys, Mask::none()).output;
-  };
+  auto output = [&](const auto&... texts) { return attention(texts..., Mask::none()).output; };
   CHECK(close(output(rows(x, 1, order), memory), rows(output(x, memory), 1, order)));
   CHECK(close(output(x, rows(memory, 1, order)), output(x, memory)));
   const Tensor shuffled = rows(x, 1, order);
-  CHECK(close(output(shuffled, shuffled), rows(output(x, x), 1, order)));
+  CHECK(close(output(shuffled), rows(output(x), 1, order)));
 }
 
 TEST_CASE("multi-head attention: gradients, to itself and to a memory, with each norm") {
@@ -138,10 +137,10 @@ TEST_CASE("multi-head attention: gradients, to itself and to a memory, with each
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
     CHECK(check_parameters(attention, [&] { return attention(x, memory, mask).output; }).problem == "");
-    CHECK(check_parameters(attention, [&] { return attention(x, x, Mask::causal()).output; }).problem == "");
+    CHECK(check_parameters(attention, [&] { return attention(x, Mask::causal()).output; }).problem == "");
     auto cross = [&](const auto& in) { return attention(in[0], in[1], mask).output; };
     CHECK(gradcheck(cross, {x, memory}).problem == "");
-    auto self = [&](const auto& in) { return attention(in[0], in[0], Mask::causal()).output; };
+    auto self = [&](const auto& in) { return attention(in[0], Mask::causal()).output; };
     CHECK(gradcheck(self, {x}).problem == "");
     auto maps = [&](const auto& in) { return attention(in[0], in[1], mask).maps; };
     CHECK(gradcheck(maps, {x, memory}).problem == "");
@@ -157,12 +156,12 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
   const Texts packed_x(of_queries.pack(x), of_queries), packed_memory(of_keys.pack(memory), of_keys);
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    const Attended cross = attention(packed_x, packed_memory, mask), self = attention(packed_x, packed_x, causal);
+    const Attended cross = attention(packed_x, packed_memory, mask), self = attention(packed_x, causal);
     CHECK(close(cross.output, of_queries.pack(attention(x, memory, mask).output)));
-    CHECK(close(self.output, of_queries.pack(attention(x, x, causal).output)));
+    CHECK(close(self.output, of_queries.pack(attention(x, causal).output)));
     CHECK(close(attention(packed_x, memory, mask, KeepMaps::no).output, cross.output));
     CHECK(close(attention(packed_x, packed_memory, mask, KeepMaps::no).output, cross.output));
-    CHECK(close(attention(packed_x, packed_x, causal, KeepMaps::no).output, self.output));
+    CHECK(close(attention(packed_x, causal, KeepMaps::no).output, self.output));
     // A mask that hides less than a packing leaves out, or more.
     for (const Ids& hidden : {Ids::zeros({2, 4}), Ids({2, 4}, {1, 0, 0, 1, 0, 1, 1, 1})}) {
       const Attended seen = attention(packed_x, of_keys.unpack(packed_memory.vectors), Mask::padding(hidden));
@@ -198,7 +197,7 @@ TEST_CASE("multi-head attention: to itself and what was kept of the past") {
   const Ids hidden({2, 5}, {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    const Attended all = attention(x, x, Mask::padding(hidden) & Mask::causal());
+    const Attended all = attention(x, Mask::padding(hidden) & Mask::causal());
     KeyValueCache past;
     for (int64_t t = 0; t < 5; ++t) {
       const Mask seen = Mask::padding(Ids({2, t + 1},
@@ -219,15 +218,15 @@ TEST_CASE("multi-head attention: drops in training only, and shows its maps whol
   manual_seed(78);
   MultiHeadAttention attention({.width = 8, .heads = 2, .dropout = 0.5});
   const Tensor x = normal({2, 3, 8}, 16, DType::f32);
-  check_drops_in_training_only(attention, [&] { return attention(x, x, Mask::none()).output; });
-  CHECK(same_bits(attention(x, x, Mask::none()).maps, attention(x, x, Mask::none()).maps));
+  check_drops_in_training_only(attention, [&] { return attention(x, Mask::none()).output; });
+  CHECK(same_bits(attention(x, Mask::none()).maps, attention(x, Mask::none()).maps));
 
   const Packing whole = Packing::whole({2, 3});
   const Texts packed(whole.pack(x), whole);
   MultiHeadAttention bare({.width = 8, .heads = 2, .dropout = 0.5, .norm = Norm::none});  // drops of the maps alone
-  check_drops_in_training_only(bare, [&] { return bare(x, x, Mask::none()).output; });
-  check_drops_in_training_only(bare, [&] { return bare(x, x, Mask::none(), KeepMaps::no).output; });
-  check_drops_in_training_only(bare, [&] { return bare(packed, packed, Mask::none(), KeepMaps::no).output; });
+  check_drops_in_training_only(bare, [&] { return bare(x, Mask::none()).output; });
+  check_drops_in_training_only(bare, [&] { return bare(x, Mask::none(), KeepMaps::no).output; });
+  check_drops_in_training_only(bare, [&] { return bare(packed, Mask::none(), KeepMaps::no).output; });
 }
 
 TEST_CASE("multi-head attention: what does not fit is an error") {

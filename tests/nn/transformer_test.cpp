@@ -149,13 +149,13 @@ TEST_CASE("transformer: encoder and decoder are their layers, one after another"
   const Mask hide_source = Mask::padding(source, pad), hide_target = Mask::padding(target, pad) & Mask::causal();
   Tensor memory = model.encoder.frame.enter(source, Ids({2, 3}, {0, 1, 2, 0, 1, 2}));
   for (const auto& layer : model.encoder.layer_stack) {
-    memory = layer.pos_ffn(layer.slf_attn(memory, memory, hide_source).output);
+    memory = layer.pos_ffn(layer.slf_attn(memory, hide_source).output);
   }
   // Here the maps are kept, and padding goes through all layers.
   CHECK(close(of_source.pack(model.encode(source)), of_source.pack(memory)));
   Tensor x = model.decoder.frame.enter(target, Ids({2, 2}, {0, 1, 0, 1}));
   for (const auto& layer : model.decoder.layer_stack) {
-    x = layer.slf_attn(x, x, hide_target).output;
+    x = layer.slf_attn(x, hide_target).output;
     x = layer.pos_ffn(layer.enc_attn(x, memory, hide_source).output);
   }
   CHECK(close(model.decode(memory, source, target), model.trg_word_prj(x)));
