@@ -18,7 +18,7 @@ std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> leaves;
   for (const Tensor& input : inputs) {
     if (input.dtype() != DType::f64) fail("gradcheck: an input is f32; differences need f64");
-    leaves.push_back(copy_of(input).requires_grad());
+    leaves.push_back(copy_of(input).set_requires_grad());
   }
   return leaves;
 }

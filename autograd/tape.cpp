@@ -60,13 +60,13 @@ Tape* Tape::recording() { return paused ? nullptr : current; }
 
 Tape::Source Tape::source_of(const Tensor& x) const {
   if (x.impl().tape == serial_) return {Source::entry, x.impl().entry, {}};
-  if (x.impl().needs_grad) return {Source::leaf, 0, x};
+  if (x.impl().requires_grad) return {Source::leaf, 0, x};
   return {};
 }
 
 bool Tape::needs_any(Inputs inputs) const {
   for (const Tensor& x : inputs) {
-    if (x.impl().tape == serial_ || x.impl().needs_grad) return true;
+    if (x.impl().tape == serial_ || x.impl().requires_grad) return true;
   }
   return false;
 }
@@ -83,7 +83,7 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
   // An operation may return its input: a new handle for the result lets the input keep its own entry.
-  if (result.impl().tape == serial_ || result.needs_grad()) result = detach(result);
+  if (result.impl().tape == serial_ || result.requires_grad()) result = detach(result);
   result.impl().tape = serial_;
   result.impl().entry = entries_.size();
   entries_.push_back(std::move(entry));
@@ -133,7 +133,7 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
     const Source source = source_of(x);
     if (source.kind == Source::constant) {
       fail("gradients: an x of the shape ", x.shape(),
-           " needs no gradient; call requires_grad() on it before y is computed");
+           " needs no gradient; call set_requires_grad() on it before y is computed");
     }
     if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
   }

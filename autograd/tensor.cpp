@@ -41,12 +41,12 @@ std::vector<double> Tensor::to_vector() const {
   return {first, first + numel()};
 }
 
-Tensor& Tensor::requires_grad(bool on) {
+Tensor& Tensor::set_requires_grad(bool on) {
   if (impl().tape != 0) {
-    fail("requires_grad: only a leaf can ask for it, this ", shape(),
+    fail("set_requires_grad: only a leaf can ask for it, this ", shape(),
          " is the result of an operation; detach() makes a leaf");
   }
-  impl().needs_grad = on;
+  impl().requires_grad = on;
   return *this;
 }
 

@@ -54,8 +54,9 @@ class Tensor {
   std::vector<double> to_vector() const;
 
   /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
-  Tensor& requires_grad(bool on = true);
-  bool needs_grad() const;
+  Tensor& set_requires_grad(bool on = true);
+  /// Whether somebody did.
+  bool requires_grad() const;
   /// Whether backward passes have accumulated a gradient since the last zero_grad().
   bool has_grad() const;
   /// That gradient, contiguous; undefined if there is none. A row_grad() is made dense first, for good.
@@ -109,7 +110,7 @@ struct Tensor::Impl {
   Strides strides;
   DType dtype = DType::f32;
 
-  bool needs_grad = false;                // a leaf whose gradient is wanted
+  bool requires_grad = false;             // a leaf whose gradient is wanted
   Tensor grad;                            // of such a leaf,
   std::unique_ptr<RowGradient> row_grad;  // or, in its place, the rows of it that are not 0
   std::uint64_t tape = 0;                 // the serial number of the tape that recorded this result; 0 for none
@@ -119,7 +120,7 @@ struct Tensor::Impl {
 inline const Shape& Tensor::shape() const { return impl().shape; }
 inline const Strides& Tensor::strides() const { return impl().strides; }
 inline DType Tensor::dtype() const { return impl().dtype; }
-inline bool Tensor::needs_grad() const { return impl().needs_grad; }
+inline bool Tensor::requires_grad() const { return impl().requires_grad; }
 inline bool Tensor::shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
 
 template <class T>

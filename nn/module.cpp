@@ -40,7 +40,7 @@ std::vector<Tensor> Module::parameters() const {
   for (const auto& named : parameters_) {
     const Tensor& parameter = named.second;
     const bool seen = std::any_of(trained.begin(), trained.end(), [&](const Tensor& t) { return t.same(parameter); });
-    if (parameter.needs_grad() && !seen) trained.push_back(parameter);
+    if (parameter.requires_grad() && !seen) trained.push_back(parameter);
   }
   return trained;
 }
@@ -61,7 +61,7 @@ void Module::train(bool on) {
 }
 
 Tensor Module::parameter(const std::string& name, Tensor initial) {
-  initial.requires_grad();
+  initial.set_requires_grad();
   return state(name, std::move(initial));
 }
 

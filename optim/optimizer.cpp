@@ -57,9 +57,9 @@ ParameterGroups decay_matrices_only(const std::vector<Tensor>& parameters, doubl
   return {matrices, others};
 }
 
-Optimizer::Optimizer(const ParameterGroups& groups, double learn_rate, std::vector<std::string> moment_names)
+Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::vector<std::string> moment_names)
     : moment_names_(std::move(moment_names)) {
-  set_learn_rate(learn_rate);
+  set_learning_rate(learning_rate);
   for (const auto& [parameters, weight_decay] : groups) {
     check_not_negative("weight decay", weight_decay);
     for (const Tensor& parameter : parameters) {
@@ -83,9 +83,9 @@ void Optimizer::step() {
   }
 }
 
-void Optimizer::set_learn_rate(double rate) {
+void Optimizer::set_learning_rate(double rate) {
   check_not_negative("learning rate", rate);
-  learn_rate_ = rate;
+  learning_rate_ = rate;
 }
 
 void Optimizer::zero_grad() {
@@ -125,7 +125,7 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
 }
 
 SGD::SGD(const ParameterGroups& groups, const SGDOptions& options)
-    : Optimizer(groups, options.learn_rate,
+    : Optimizer(groups, options.learning_rate,
                 options.momentum > 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{}),
       options_(options) {
   check_share("momentum", options.momentum);
@@ -139,7 +139,7 @@ void SGD::update(Slot& slot, double) {
     for_each_stretch<T>(slot.parameter, keeps_still ? Untouched::skip : Untouched::update,
                         [&](int64_t start, int64_t n, const T* gradient) {
                           kernels::sgd(n, x + start, gradient, velocity ? velocity + start : nullptr,
-                                       static_cast<T>(learn_rate()), static_cast<T>(options_.momentum),
+                                       static_cast<T>(learning_rate()), static_cast<T>(options_.momentum),
                                        static_cast<T>(slot.weight_decay));
                         });
   });
@@ -148,7 +148,7 @@ void SGD::update(Slot& slot, double) {
 Adam::Adam(const ParameterGroups& groups, const AdamOptions& options) : Adam(groups, options, Decay::in_gradient) {}
 
 Adam::Adam(const ParameterGroups& groups, const AdamOptions& options, Decay decay)
-    : Optimizer(groups, options.learn_rate, {"exp_avg", "exp_avg_sq"}), options_(options), decay_(decay) {
+    : Optimizer(groups, options.learning_rate, {"exp_avg", "exp_avg_sq"}), options_(options), decay_(decay) {
   check_options(options);
 }
 
@@ -156,7 +156,7 @@ void Adam::update(Slot& slot, double steps) {
   const bool decoupled = decay_ == Decay::decoupled;
   with_type(slot.parameter.dtype(), [&]<class T>(T) {
     const kernels::AdamStep<T> step{
-        .rate = static_cast<T>(learn_rate() / (1 - std::pow(options_.beta1, steps))),
+        .rate = static_cast<T>(learning_rate() / (1 - std::pow(options_.beta1, steps))),
         .beta1 = static_cast<T>(options_.beta1),
         .gain1 = static_cast<T>(1 - options_.beta1),
         .beta2 = static_cast<T>(options_.beta2),
@@ -164,7 +164,7 @@ void Adam::update(Slot& slot, double steps) {
         .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, steps))),
         .epsilon = static_cast<T>(options_.epsilon),
         .gradient_decay = static_cast<T>(decoupled ? 0 : slot.weight_decay),
-        .shrink = static_cast<T>(decoupled ? 1 - learn_rate() * slot.weight_decay : 1),
+        .shrink = static_cast<T>(decoupled ? 1 - learning_rate() * slot.weight_decay : 1),
     };
     T *x = slot.parameter.data<T>(), *m = slot.moments[0].data<T>(), *v = slot.moments[1].data<T>();
     for_each_stretch<T>(slot.parameter, options_.lazy ? Untouched::skip : Untouched::update,

@@ -1,7 +1,7 @@
 #pragma once
 // Optimizers: what turns gradients into better parameters.
 //
-//     Adam optimizer(model.parameters(), {.learn_rate = 1e-3});
+//     Adam optimizer(model.parameters(), {.learning_rate = 1e-3});
 //     ...
 //     tape.backward(loss);
 //     clip_grad_norm(model.parameters(), 1.0);
@@ -45,9 +45,9 @@ class Optimizer {
   /// Drops all gradients.
   void zero_grad();
 
-  double learn_rate() const { return learn_rate_; }
+  double learning_rate() const { return learning_rate_; }
   /// Throws unless it is finite and not negative.
-  void set_learn_rate(double rate);
+  void set_learning_rate(double rate);
 
   /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups. The
   /// tensors themselves, not copies: the next step changes them.
@@ -64,18 +64,18 @@ class Optimizer {
     Tensor steps;  // f64, 0-d
   };
 
-  Optimizer(const ParameterGroups& groups, double learn_rate, std::vector<std::string> moment_names);
+  Optimizer(const ParameterGroups& groups, double learning_rate, std::vector<std::string> moment_names);
   /// Changes slot.parameter, which has a gradient, and its moments. `steps` counts from 1.
   virtual void update(Slot& slot, double steps) = 0;
 
  private:
-  double learn_rate_ = 0;
+  double learning_rate_ = 0;
   std::vector<std::string> moment_names_;
   std::vector<Slot> slots_;
 };
 
 struct SGDOptions {
-  double learn_rate = 1e-3;
+  double learning_rate = 1e-3;
   double momentum = 0;
 };
 
@@ -92,7 +92,7 @@ class SGD : public Optimizer {
 };
 
 struct AdamOptions {
-  double learn_rate = 1e-3;
+  double learning_rate = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

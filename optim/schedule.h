@@ -2,7 +2,7 @@
 // Learning-rate schedules: from the number of a step, counted from 0, to its learning rate.
 //
 //     Schedule schedule = warmup(100, cosine(1e-3, 1e-4, 1900));
-//     optimizer.set_learn_rate(schedule(step));
+//     optimizer.set_learning_rate(schedule(step));
 //
 // All throw if a number of steps is below 0, or more of them decay than there are.
 

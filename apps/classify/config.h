@@ -40,7 +40,7 @@ struct ClassifyConfig {
 
   // training
   std::int64_t epochs = 80;
-  TrainingConfig training{.batch_size = 4, .learn_rate = 1e-4, .lr_warmup = 10'000, .out = "runs/classify"};
+  TrainingConfig training{.batch_size = 4, .learning_rate = 1e-4, .lr_warmup = 10'000, .out = "runs/classify"};
 };
 
 void declare_classify(Options& options, ClassifyConfig& config);

@@ -25,7 +25,7 @@ Score score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
   constexpr std::int64_t epochs = 5, batch_size = 32;
   nn::BagOfWords model(corpus.tokenizer.vocabulary_size(), static_cast<std::int64_t>(corpus.classes.size()),
                        data::pad_id);
-  optim::Adam optimizer(model.parameters(), {.learn_rate = 0.02});
+  optim::Adam optimizer(model.parameters(), {.learning_rate = 0.02});
   data::TrainingOrder order(data::lengths_of(corpus.train.tokens), batch_size, data::TrainingOrder::Kind::bucketed,
                             random_stream(seed, Stream::batches));
   for (std::int64_t i = 0; i < epochs * order.batches_per_epoch(); ++i) {

@@ -29,10 +29,10 @@ const std::vector<std::string> metrics_columns{"loss",          "accuracy",     
                                                "gradient_norm", "validation_loss", "validation_accuracy"};
 
 /// "loss 0.6931 nats  accuracy 0.5123  learning rate 0.001"
-std::string line_of(double loss, double accuracy, double learn_rate) {
+std::string line_of(double loss, double accuracy, double learning_rate) {
   char numbers[64];
   std::snprintf(numbers, sizeof numbers, "loss %.4f nats  accuracy %.4f", loss, accuracy);
-  return text(numbers, "  learning rate ", short_number(learn_rate, 3));
+  return text(numbers, "  learning rate ", short_number(learning_rate, 3));
 }
 
 Json to_json(const ScoreSum& sum) {
@@ -157,7 +157,7 @@ bool Trainer::take_steps() {
   }
   const optim::Schedule schedule = make_schedule(config_, plan_.steps);
   while (steps_done_ < plan_.steps && !interrupted()) {
-    optimizer_->set_learn_rate(schedule(steps_done_));
+    optimizer_->set_learning_rate(schedule(steps_done_));
     const std::int64_t tokens = step();
     if (is_scored()) interval_ = since_;
     if (steps_done_ % plan_.test_every == 0) since_ = {};  // but not at the last step: a longer run has no score there
@@ -181,7 +181,7 @@ void Trainer::end_interval() {
   progress_->clear();
   const Score trained = interval_.score();
   const std::string when = text("after step ", steps_done_);
-  std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learn_rate) << std::endl;
+  std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learning_rate) << std::endl;
   task_.show(when, true);
   write_report();
 }
@@ -208,7 +208,7 @@ std::int64_t Trainer::step() {
   optimizer_->zero_grad();
   const std::int64_t batches = plan_.batches_of_step(steps_done_, config_.accumulate);
   const std::vector<Tensor>& parameters = task_.model().parameters();
-  last_ = {.learn_rate = optimizer_->learn_rate()};
+  last_ = {.learning_rate = optimizer_->learning_rate()};
   std::int64_t tokens = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
     Tape tape;
@@ -230,7 +230,7 @@ void Trainer::record() {
   const Score step = last_.sum.score();
   std::vector<std::pair<std::string_view, double>> row{{"loss", step.loss},
                                                        {"accuracy", step.accuracy},
-                                                       {"learn_rate", last_.learn_rate},
+                                                       {"learn_rate", last_.learning_rate},
                                                        {"gradient_norm", last_.gradient_norm}};
   if (score_) {
     row.emplace_back("validation_loss", score_->loss);
@@ -239,7 +239,7 @@ void Trainer::record() {
   metrics_->write(steps_done_, row);
 
   auto show = [&](const std::string& name, double value) { events_->add_scalar(name, value, steps_done_); };
-  show("training/learn-rate", last_.learn_rate);
+  show("training/learn-rate", last_.learning_rate);
   show(task_.topic() + "/train-loss", step.loss);
   show(task_.topic() + "/train-accuracy", step.accuracy);
   if (score_) {
@@ -288,7 +288,7 @@ void Trainer::save() {
                          {"data", fingerprint_},
                          {"last step", Json::Object{{"score", to_json(last_.sum)},
                                                     {"gradient norm", last_.gradient_norm},
-                                                    {"learning rate", last_.learn_rate}}},
+                                                    {"learning rate", last_.learning_rate}}},
                          {"since score", to_json(since_)},
                          {"interval", to_json(interval_)},
                          {"random", to_json(default_generator().state())}}};

@@ -98,7 +98,7 @@ class Trainer {
   struct Step {
     ScoreSum sum{};
     double gradient_norm = 0;
-    double learn_rate = 0;
+    double learning_rate = 0;
   };
 
   void load_optimizer(const Checkpoint& saved);

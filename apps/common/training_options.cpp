@@ -18,7 +18,7 @@ void declare_training(Options& o, TrainingConfig& c) {
         "batches that make one step, as if they were one large batch", at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
-  o.add(&c.learn_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
+  o.add(&c.learning_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
   o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
         at_least(0).and_less_than(1))
       .only_for("optimizer", {"adam", "adamw"});
@@ -69,8 +69,8 @@ void check_optimizer(const TrainingConfig& c) {
 
 void check_schedule(const TrainingConfig& c, std::int64_t steps) {
   if (c.schedule != "cosine" && c.schedule != "wsd") return;  // they end at no rate
-  if (c.min_lr > c.learn_rate) {
-    throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learn_rate));
+  if (c.min_lr > c.learning_rate) {
+    throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate));
   }
   if (c.warmup_steps() >= steps) {
     throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", c.warmup_steps(), " steps of the run's ",
@@ -94,20 +94,20 @@ void check_training(const TrainingConfig& config, std::int64_t steps) {
 
 optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {
   const std::int64_t warmup = c.warmup_steps();
-  optim::Schedule schedule = optim::constant(c.learn_rate);
-  if (c.schedule == "cosine") schedule = optim::cosine(c.learn_rate, c.min_lr, steps - warmup);
+  optim::Schedule schedule = optim::constant(c.learning_rate);
+  if (c.schedule == "cosine") schedule = optim::cosine(c.learning_rate, c.min_lr, steps - warmup);
   if (c.schedule == "wsd") {
-    schedule = optim::stable_then_decay(c.learn_rate, c.min_lr, steps - warmup, c.decay_steps());
+    schedule = optim::stable_then_decay(c.learning_rate, c.min_lr, steps - warmup, c.decay_steps());
   }
-  if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learn_rate, warmup);
+  if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learning_rate, warmup);
   return optim::warmup(warmup, schedule);
 }
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const nn::Module& model) {
   const auto groups = optim::decay_matrices_only(model.parameters(), c.weight_decay);
-  const optim::AdamOptions adam{.learn_rate = c.learn_rate, .beta2 = c.beta2, .lazy = c.lazy_adam};
+  const optim::AdamOptions adam{.learning_rate = c.learning_rate, .beta2 = c.beta2, .lazy = c.lazy_adam};
   if (c.optimizer == "sgd") {
-    return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.learn_rate = c.learn_rate, .momentum = 0.9});
+    return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.learning_rate = c.learning_rate, .momentum = 0.9});
   }
   if (c.optimizer == "adamw") return std::make_unique<optim::AdamW>(groups, adam);
   return std::make_unique<optim::Adam>(groups, adam);

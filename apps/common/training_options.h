@@ -17,7 +17,7 @@ struct TrainingConfig {
   std::int64_t batch_size = 32;
   std::int64_t accumulate = 1;  // batches of a step
   std::string optimizer = "adam";
-  double learn_rate = 1e-4;
+  double learning_rate = 1e-4;
   double beta2 = 0.999;
   bool lazy_adam = false;
   double weight_decay = 0;

@@ -47,8 +47,8 @@ void show_backward(std::ostream& out) {
   const Tensor x = tensor({3, 2}, {1, 0.5, -1, 2, 0, -1}, DType::f64);
   const Tensor target = tensor({3, 1}, {1, -1, 0}, DType::f64);
   Tensor w = tensor({2, 1}, {0.8, -0.3}, DType::f64), b = tensor({1}, {0.1}, DType::f64);
-  w.requires_grad();
-  b.requires_grad();
+  w.set_requires_grad();
+  b.set_requires_grad();
 
   Tape tape;
   const Tensor product = matmul(x, w);

@@ -24,7 +24,7 @@ struct SoftmaxAtWork {
 /// d Σ directions · softmax(scores) / d scores
 Tensor softmax_gradient(const Tensor& scores, const Tensor& directions) {
   Tensor leaf = detach(scores);
-  leaf.requires_grad();
+  leaf.set_requires_grad();
   Tape tape;
   return tape.gradients(sum(directions * softmax(leaf, 1)), {leaf})[0];
 }

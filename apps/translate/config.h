@@ -37,7 +37,7 @@ struct TranslateConfig {
   double label_smoothing = 0;
   std::string batches = "random";
   TrainingConfig training{
-      .batch_size = 128, .learn_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
+      .batch_size = 128, .learning_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
 };
 
 void declare_translate(Options& options, TranslateConfig& config);

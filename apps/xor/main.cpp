@@ -12,7 +12,7 @@ using namespace reel;
 int main() {
   manual_seed(1);
   nn::Sequential model(nn::Linear(2, 16), relu, nn::Linear(16, 1));
-  optim::Adam optimizer(model.parameters(), {.learn_rate = 0.02});
+  optim::Adam optimizer(model.parameters(), {.learning_rate = 0.02});
   const Tensor x = tensor({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), y = tensor({4, 1}, {0, 1, 1, 0});
   for (int step = 0; step <= 300; ++step) {
     Tape tape;  // records what is computed from here on

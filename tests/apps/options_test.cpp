@@ -13,7 +13,7 @@ namespace {
 
 struct Config {
   std::int64_t batch_size = 32;
-  double learn_rate = 1e-4;
+  double learning_rate = 1e-4;
   double dropout = 0;
   bool final_run = false;
   bool shuffle = true;
@@ -30,7 +30,7 @@ struct Example {
   Example() {
     options.section("Training");
     options.add(&config.batch_size, "batch-size", 'b', "N", "examples in a step", at_least(1).and_at_most(4096));
-    options.add(&config.learn_rate, "learn-rate", 'l', "RATE", "the highest rate of the schedule", more_than(0));
+    options.add(&config.learning_rate, "learn-rate", 'l', "RATE", "the highest rate of the schedule", more_than(0));
     options.add(&config.dropout, "dropout", Options::no_letter, "P", "share of values dropped",
                 at_least(0).and_less_than(1));
     options.add_choice(&config.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
@@ -84,7 +84,7 @@ TEST_CASE("options without arguments keep their defaults", "[options]") {
   Example example;
   example.parse({});
   CHECK(example.config.batch_size == 32);
-  CHECK(example.config.learn_rate == 1e-4);
+  CHECK(example.config.learning_rate == 1e-4);
   CHECK(example.config.shuffle);
   CHECK_FALSE(example.options.help_wanted());
 }
@@ -152,7 +152,7 @@ TEST_CASE("numbers are read strictly", "[options]") {
   for (const char* good : {"1e-3", "0.001", ".001", "1E-3", "0.1e-2"}) {
     Example example;
     example.parse({"-l", good});
-    CHECK(example.config.learn_rate == 1e-3);
+    CHECK(example.config.learning_rate == 1e-3);
   }
   for (const char* bad :
        {"nan", "inf", "-inf", "NaN", "infinity", "1e", "1e-3 ", " 1", "+1", "0x1", "1,5", "1.5.2", "one"}) {
@@ -196,7 +196,7 @@ TEST_CASE("a configuration goes into a checkpoint and comes back", "[options]") 
   resumed.options.restore(values);
   CHECK(resumed.config.batch_size == 9);  // the command line has the last word
   CHECK_FALSE(resumed.config.final_run);
-  CHECK(resumed.config.learn_rate == 0.1);
+  CHECK(resumed.config.learning_rate == 0.1);
   CHECK_FALSE(resumed.config.shuffle);
   CHECK(resumed.config.optimizer == "sgd");
   CHECK(resumed.config.folder == "a dir");
@@ -315,10 +315,10 @@ TEST_CASE("doubles survive being kept bit for bit", "[options]") {
   std::uniform_real_distribution<double> exponent(-300, 300);
   for (int i = 0; i < 1000; ++i) {
     Example saved;
-    saved.config.learn_rate = std::pow(10.0, exponent(random));
+    saved.config.learning_rate = std::pow(10.0, exponent(random));
     Example restored;
     restored.options.restore(saved.options.values());
-    REQUIRE(restored.config.learn_rate == saved.config.learn_rate);
+    REQUIRE(restored.config.learning_rate == saved.config.learning_rate);
   }
 }
 

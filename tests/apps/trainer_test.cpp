@@ -69,7 +69,7 @@ TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
 
 TEST_CASE("the schedule counts examples", "[trainer]") {
   const TrainingConfig config{
-      .batch_size = 4, .learn_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
+      .batch_size = 4, .learning_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
   const reel::optim::Schedule rate = make_schedule(config, 22);
   CHECK(rate(0) == Approx(1.0 / 3));  // 7 examples are two steps, 40 are ten
   CHECK(rate(2) == 1);
@@ -429,7 +429,7 @@ TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {
     std::vector<double> numbers;
     std::istringstream cells(row);
     for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(cell.empty() ? 0 : std::stod(cell));
-    return std::vector(numbers.begin(), numbers.begin() + 5);  // step, loss, accuracy, learn_rate, gradient_norm
+    return std::vector(numbers.begin(), numbers.begin() + 5);  // step, loss, accuracy, learning_rate, gradient_norm
   };
   const auto at_once = first_step("-b 8");
   for (const char* options : {"-b 4 --accumulate 2", "-b 1 --accumulate 8", "-b 7 --accumulate 2"}) {

@@ -17,7 +17,7 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& m
 
 /// Value and gradients for a random cotangent.
 std::vector<Tensor> results(const Attend& f, std::vector<Tensor> inputs) {
-  for (Tensor& x : inputs) x = detach(x).requires_grad();  // leaves of this call alone
+  for (Tensor& x : inputs) x = detach(x).set_requires_grad();  // leaves of this call alone
   Tape tape;
   const Tensor out = f(inputs);
   tape.backward(sum(out * away_from_zero(out.shape(), 9, out.dtype())));
@@ -247,7 +247,7 @@ TEST_CASE("attention: packed texts are each by itself") {
 }
 
 TEST_CASE("attention: no packed texts have second derivatives, too") {
-  const Tensor x = zeros({2, 0, 3}, DType::f64).requires_grad();
+  const Tensor x = zeros({2, 0, 3}, DType::f64).set_requires_grad();
   Tape tape;
   const Tensor y = packed_attention(x, x, x, Ids({0}), Ids({0}), Mask::none(), 1);
   const Tensor dx = tape.gradients(sum(y * y), {x}, CreateGraph::yes)[0];
@@ -353,7 +353,7 @@ TEST_CASE("attention: heads that a view cut out are put together by a view") {
 TEST_CASE("attention: its memory does not grow with the square of the length") {
   auto peak_at = [](int64_t T) {
     std::vector<Tensor> inputs = by_heads(T, T, 8, 8, DType::f32);
-    for (Tensor& x : inputs) x.requires_grad();
+    for (Tensor& x : inputs) x.set_requires_grad();
     const std::size_t before = memory_stats().current;
     reset_peak_memory();
     Tape tape;

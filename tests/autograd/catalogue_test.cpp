@@ -100,7 +100,7 @@ TEST_CASE("a derivative is the same whether it is recorded or not") {
   for (const Row& row : catalogue()) {
     INFO(title(row));
     Xs leaves;
-    for (const Tensor& input : row.inputs) leaves.push_back(clone(input).requires_grad());
+    for (const Tensor& input : row.inputs) leaves.push_back(clone(input).set_requires_grad());
     Tape tape;
     const Tensor y = row.f(leaves);
     const Tensor loss = sum(y * away_from_zero(y.shape(), 9));

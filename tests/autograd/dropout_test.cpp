@@ -30,7 +30,7 @@ TEST_CASE("neighbours are dropped independently") {
 
 TEST_CASE("the backward pass drops what the forward pass dropped") {
   Generator generator(3);
-  const Tensor x = positive({7, 13}, 1).requires_grad();
+  const Tensor x = positive({7, 13}, 1).set_requires_grad();
   Tensor y;
   {
     Tape tape;

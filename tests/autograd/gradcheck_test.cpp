@@ -78,7 +78,7 @@ TEST_CASE("inputs keep their values") {
   const Values before = x.to_vector();
   gradcheck([](const Xs& in) { return sin(in[0]); }, {x});
   CHECK(x.to_vector() == before);
-  CHECK_FALSE(x.needs_grad());
+  CHECK_FALSE(x.requires_grad());
 }
 
 TEST_CASE("f32 is refused") {

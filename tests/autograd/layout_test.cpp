@@ -46,7 +46,7 @@ TEST_CASE("linear: spaced rows hold the same, and so do the gradients that pass 
                                    away_from_zero({3, 1024}, 3, DType::f32)};
   auto results = [&](Rows layout) {
     std::vector<Tensor> leaves;
-    for (const Tensor& x : inputs) leaves.push_back(detach(x).requires_grad());
+    for (const Tensor& x : inputs) leaves.push_back(detach(x).set_requires_grad());
     Tape tape;
     const Tensor hidden = linear(leaves[0], leaves[1], {}, layout);
     CHECK(hidden.is_contiguous() == (layout == Rows::dense));

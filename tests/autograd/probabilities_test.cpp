@@ -61,7 +61,7 @@ TEST_CASE("masked places get nothing, and a fully masked row is zero with zero g
   for (const std::size_t i : {2u, 3u, 4u, 5u, 6u, 7u, 8u}) CHECK(dx[i] == 0);
 
   // Second derivatives stay finite as well.
-  const Tensor leaf = clone(x).requires_grad();
+  const Tensor leaf = clone(x).set_requires_grad();
   Tape tape;
   const Tensor z = softmax(leaf, 1);
   const Tensor first = tape.gradients(sum(z * z), {leaf}, CreateGraph::yes)[0];
@@ -80,7 +80,7 @@ TEST_CASE("NaN in a row stays in the row") {
       CHECK(all_finite(y.select(0, 2)));
     }
     CHECK(same_values(softmax(full({5}, not_a_number, dtype), 0).to_vector(), Values(5, not_a_number)));
-    const Tensor hidden = tensor({1, 3}, {-infinity, not_a_number, -infinity}, dtype).requires_grad();
+    const Tensor hidden = tensor({1, 3}, {-infinity, not_a_number, -infinity}, dtype).set_requires_grad();
     CHECK(same_values(softmax(hidden, 1).to_vector(), Values(3, not_a_number)));
     CHECK(same_values(log_softmax(hidden, 1).to_vector(), Values(3, not_a_number)));
     Tape tape;
@@ -120,7 +120,7 @@ TEST_CASE("cross_entropy of NaN is NaN, of nothing but -inf inf") {
 }
 
 TEST_CASE("cross_entropy: what an ignored row holds reaches no derivative") {
-  const Tensor x = f64({2, 3}, {1, 2, 3, infinity, 0, not_a_number}).requires_grad();
+  const Tensor x = f64({2, 3}, {1, 2, 3, infinity, 0, not_a_number}).set_requires_grad();
   Tape tape;
   const Tensor loss = cross_entropy(x, Ids({2, -100}), {.ignore_index = -100});
   const Tensor first = tape.gradients(loss, {x}, CreateGraph::yes)[0];
@@ -180,7 +180,7 @@ TEST_CASE("cross_entropy: the gradient takes the place of logits that nobody els
   const Ids targets = Ids::zeros({64});
   const std::size_t size = 64 * 1000 * sizeof(float);
   auto gradient_and_peak = [&](bool keep) {
-    const Tensor leaf = detach(x).requires_grad();
+    const Tensor leaf = detach(x).set_requires_grad();
     const std::size_t before = memory_stats().current;
     Tape tape;
     Tensor logits = leaf * 2.0;
@@ -196,7 +196,7 @@ TEST_CASE("cross_entropy: the gradient takes the place of logits that nobody els
   CHECK(same_bits(alone, seen));
   CHECK(peak_alone + size / 2 < peak_seen);
 
-  const Tensor leaf = detach(x).requires_grad();  // gradients() may be asked for twice
+  const Tensor leaf = detach(x).set_requires_grad();  // gradients() may be asked for twice
   Tape tape;
   const Tensor loss = cross_entropy(leaf * 2.0, targets);
   const Tensor first = tape.gradients(loss, {leaf})[0];
@@ -227,7 +227,7 @@ TEST_CASE("losses refuse what does not fit") {
 
 TEST_CASE("losses of no classes are 0 where no target counts") {
   for (const auto loss : {nll_loss, cross_entropy}) {
-    const Tensor x = zeros({2, 0}).requires_grad();
+    const Tensor x = zeros({2, 0}).set_requires_grad();
     Tape tape;
     const Tensor y = loss(x, Ids({-100, -100}), {});
     CHECK(y.item() == 0);

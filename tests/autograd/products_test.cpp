@@ -142,7 +142,7 @@ TEST_CASE("linear: its products add to the gradients that are there, but not to 
   for (const auto& [name, model] : models) {
     CAPTURE(name);
     auto gradients_after_three_passes = [&, &m = model](Map f) {
-      const Tensor x = any({2, 3, 4}).requires_grad(), w = any({4, 4}, 2).requires_grad();
+      const Tensor x = any({2, 3, 4}).set_requires_grad(), w = any({4, 4}, 2).set_requires_grad();
       auto pass = [&] {
         Tape tape;
         tape.backward(sum(m(f, x, w)));
@@ -162,9 +162,9 @@ TEST_CASE("linear: its products add to the gradients that are there, but not to 
 }
 
 TEST_CASE("linear is one entry, whatever the rank of x") {
-  const Tensor w = any({4, 5}).requires_grad();
+  const Tensor w = any({4, 5}).set_requires_grad();
   for (const Shape& shape : {Shape{5}, Shape{3, 5}, Shape{2, 3, 5}}) {
-    const Tensor x = any(shape, 2).requires_grad();
+    const Tensor x = any(shape, 2).set_requires_grad();
     Tape tape;
     linear(x, w);
     CHECK(tape.size() == 1);

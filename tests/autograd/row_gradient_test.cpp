@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t vocabulary = 150, width = 5;
 
 Tensor table_of(DType dtype, std::uint64_t seed = 1) {
-  return away_from_zero({vocabulary, width}, seed, dtype).requires_grad();
+  return away_from_zero({vocabulary, width}, seed, dtype).set_requires_grad();
 }
 
 /// Ids below `bound`, so that a small one makes many duplicates.
@@ -180,7 +180,7 @@ TEST_CASE("an embedding's table keeps the rows of its gradient, until somebody a
 
 TEST_CASE("rows of several embeddings of one table, and of several passes, add up") {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    Tensor table = table_of(dtype), twin = clone(table).requires_grad();
+    Tensor table = table_of(dtype), twin = clone(table).set_requires_grad();
     const auto loss = [](const Tensor& t) {
       return weighed(t, some_ids({40}, 1, 9), 2) * 3.0 + weighed(t, some_ids({2, 30}, 2, 50), 3) +
              weighed(t, some_ids({}, 3), 4);
@@ -306,7 +306,7 @@ TEST_CASE("an embedding has second derivatives, and a penalty on its first ones 
   };
   CHECK(gradgradcheck(cube, {away_from_zero({4, 3}, 1)}).problem == "");
 
-  const Tensor table = f64({4, 1}, {1, 2, 3, 4}).requires_grad();
+  const Tensor table = f64({4, 1}, {1, 2, 3, 4}).set_requires_grad();
   Tape tape;
   const Tensor dtable = tape.gradients(sum(cube({table})), {table}, CreateGraph::yes)[0];  // 3 t² n
   CHECK(dtable.to_vector() == Values{3, 0, 54, 0});
@@ -315,7 +315,7 @@ TEST_CASE("an embedding has second derivatives, and a penalty on its first ones 
 }
 
 TEST_CASE("rows of a derivative that do not fit its input are refused") {
-  const Tensor table = table_of(DType::f64), vector = ones({5}, DType::f64).requires_grad();
+  const Tensor table = table_of(DType::f64), vector = ones({5}, DType::f64).set_requires_grad();
   const auto error_of = [](const Tensor& input, const Ids& ids, const Tensor& dy) -> std::string {
     Tape tape;
     try {
@@ -341,7 +341,7 @@ TEST_CASE("rows have the same bits on any number of threads") {
   std::vector<Tensor> gradients;
   for (const int threads : {1, 2, 3}) {
     const WithThreads with(threads);
-    const Tensor table = away_from_zero({1000, 96}, 1, DType::f32).requires_grad();
+    const Tensor table = away_from_zero({1000, 96}, 1, DType::f32).set_requires_grad();
     backward([&] { return weighed(table, ids) + weighed(table, more); });
     gradients.push_back(table.row_grad()->values);
   }
@@ -350,7 +350,7 @@ TEST_CASE("rows have the same bits on any number of threads") {
 }
 
 TEST_CASE("the gradient of a large table takes the memory of its rows") {
-  const Tensor table = zeros({100'000, 64}).requires_grad();  // 25.6 MB
+  const Tensor table = zeros({100'000, 64}).set_requires_grad();  // 25.6 MB
   const Ids ids = some_ids({200}, 1, 100'000);
   reset_peak_memory();
   const std::size_t before = memory_stats().current;

@@ -12,7 +12,7 @@ using namespace reel::tests;
 
 namespace {
 
-Tensor leaf(const Shape& shape, const Values& values) { return f64(shape, values).requires_grad(); }
+Tensor leaf(const Shape& shape, const Values& values) { return f64(shape, values).set_requires_grad(); }
 
 /// The identity, whose derivative calls `visit` on its way.
 Tensor visited(const Tensor& x, std::function<void()> visit) {
@@ -197,7 +197,7 @@ TEST_CASE("each thread has a tape of its own") {
   const Tensor y = x * x;
   double elsewhere = 0;
   std::thread([&] {
-    const Tensor z = scalar(5, DType::f64).requires_grad();
+    const Tensor z = scalar(5, DType::f64).set_requires_grad();
     Tape second;
     second.backward(z * z);
     elsewhere = z.grad().item();
@@ -294,7 +294,7 @@ TEST_CASE("an operation may give back its input: only what passes through it cha
   Tensor same = x;
   tape.backward(sum(reversed(same)));
   CHECK(x.grad().to_vector() == Values{-5, -5});
-  CHECK_NOTHROW(same.requires_grad());  // still a leaf
+  CHECK_NOTHROW(same.set_requires_grad());  // still a leaf
 }
 
 TEST_CASE("a gradient of an input that is not there is refused") {
@@ -393,7 +393,7 @@ TEST_CASE("an operand lives on only for a gradient that is wanted") {
     for (int i = 0; i < 10; ++i) y = operation(y, other);
     return memory_stats().current - before;
   };
-  const Tensor wanted = f64({100, 100}, Values(10'000, 0.5)).requires_grad();
+  const Tensor wanted = f64({100, 100}, Values(10'000, 0.5)).set_requires_grad();
   for (Operation operation : {Operation(mul), Operation(div), Operation(matmul)}) {
     CHECK(held(operation, constant) < 2 * bytes);
     CHECK(held(operation, wanted) > 9 * bytes);
@@ -433,7 +433,7 @@ TEST_CASE("backward frees on its way") {
 }
 
 TEST_CASE("training steps neither grow memory nor ask the system again") {
-  const Tensor w = away_from_zero({8, 8}, 1, DType::f32).requires_grad(), x = away_from_zero({4, 8}, 2, DType::f32);
+  const Tensor w = away_from_zero({8, 8}, 1, DType::f32).set_requires_grad(), x = away_from_zero({4, 8}, 2, DType::f32);
   const auto step = [&] {
     Tape tape;
     tape.backward(mean(tanh(matmul(x, w)) * 2.0));
@@ -452,7 +452,7 @@ TEST_CASE("a tape of a million entries runs, and is freed, on a small stack") {
   static double gradient;
   static std::size_t entries;
   on_thread_with_stack(256 << 10, [] {
-    const Tensor x = scalar(1).requires_grad();
+    const Tensor x = scalar(1).set_requires_grad();
     {
       Tape tape;
       const Tensor y = long_product(x, many);
@@ -483,7 +483,7 @@ TEST_CASE("a tape shows its entries") {
 
 TEST_CASE("what a tape records may not be changed in place") {
   Tensor x = f64({2}, {1, 2});
-  x.requires_grad();
+  x.set_requires_grad();
   {
     Tape tape;
     Tensor y = x * x, constant = f64({2}, {1, 1});

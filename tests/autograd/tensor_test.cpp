@@ -93,7 +93,7 @@ TEST_CASE("copy reads what was there, even where it writes") {
 }
 
 TEST_CASE("a detached tensor lets no gradient through") {
-  const Tensor x = f64({}, {3}).requires_grad();
+  const Tensor x = f64({}, {3}).set_requires_grad();
   Tape tape;
   const Tensor y = x * x;
   CHECK(detach(y).shares_storage(y));
@@ -103,14 +103,14 @@ TEST_CASE("a detached tensor lets no gradient through") {
 
 TEST_CASE("only leaves can require a gradient") {
   Tensor x = ones({2});
-  CHECK_FALSE(x.needs_grad());
-  CHECK(x.requires_grad().same(x));
-  CHECK(x.needs_grad());
+  CHECK_FALSE(x.requires_grad());
+  CHECK(x.set_requires_grad().same(x));
+  CHECK(x.requires_grad());
   Tape tape;
   Tensor y = x * 2.0;
-  CHECK_FALSE(y.needs_grad());
-  CHECK_THROWS_WITH(y.requires_grad(), ContainsSubstring("only a leaf"));
-  x.requires_grad(false);
+  CHECK_FALSE(y.requires_grad());
+  CHECK_THROWS_WITH(y.set_requires_grad(), ContainsSubstring("only a leaf"));
+  x.set_requires_grad(false);
   x * 3.0;
   CHECK(tape.size() == 1);
 }

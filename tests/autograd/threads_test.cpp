@@ -132,7 +132,7 @@ std::vector<Row> large_rows() {
 /// The value, then all gradients.
 Xs results(const Row& row) {
   Xs leaves;
-  for (const Tensor& input : row.inputs) leaves.push_back(clone(input).requires_grad());
+  for (const Tensor& input : row.inputs) leaves.push_back(clone(input).set_requires_grad());
   Tape tape;
   const Tensor y = row.f(leaves);
   Xs all = tape.gradients(sum(y * sin(y)), leaves);

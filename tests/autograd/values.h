@@ -76,7 +76,7 @@ inline bool all_finite(const Tensor& x) {
 /// d Σ f(x...) / dx for every x.
 template <class F>
 std::vector<Tensor> gradients_of(const F& f, std::vector<Tensor> xs) {
-  for (Tensor& x : xs) x = clone(x).requires_grad();
+  for (Tensor& x : xs) x = clone(x).set_requires_grad();
   Tape tape;
   const Tensor y = f(xs);
   // Times one: the sum of a 0-d tensor is the tensor itself.

@@ -118,7 +118,7 @@ TEST_CASE("slices clamp their ends") {
   CHECK(slice(x, 0, 0, std::numeric_limits<int64_t>::max()).numel() == 5);
   CHECK(slice(x, 0, 1, 4).shares_storage(x));
   CHECK(slice(x, 0, 0, 5).shares_storage(x));
-  CHECK_FALSE(slice(x, 0, 0, 5).same(x));  // what becomes of the view, as requires_grad(), is not x's business
+  CHECK_FALSE(slice(x, 0, 0, 5).same(x));  // what becomes of the view, as set_requires_grad(), is not x's business
   CHECK(slice(slice(x, 0, 1, 5), 0, 1, 3).to_vector() == Values{2, 3});
   CHECK_THROWS_WITH(slice(x, 0, 0, 5, 0), ContainsSubstring("slice: step is 0"));
   CHECK_THROWS_WITH(slice(x, 1, 0, 5), ContainsSubstring("slice: there is no axis 1"));

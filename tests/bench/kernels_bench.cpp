@@ -195,12 +195,12 @@ void print_all_traffic() {
   print_traffic("and backward, rows alone", (tokens + rows_read) * width, [&] { coalesce(dy, ids, vocabulary); });
 
   Tensor parameter = randn({rows, columns});
-  parameter.requires_grad().set_grad(y);
+  parameter.set_requires_grad().set_grad(y);
   optim::Adam adam(std::vector{parameter});
   // It reads the gradient, and reads and writes weights and both moments.
   print_traffic("Adam", 7 * count, [&] { adam.step(); });
 
-  const Tensor words = randn({vocabulary, width}).requires_grad();
+  const Tensor words = randn({vocabulary, width}).set_requires_grad();
   {
     Tape tape;
     tape.backward(sum(embedding(words, Ids(std::vector(ids.data(), ids.data() + 2048)))));

@@ -97,7 +97,7 @@ std::vector<Operation> operations(int64_t R, int64_t C) {
 void print_times(const Operation& operation) {
   const double forward = bench::best_seconds([&] { operation.run(operation.inputs); });
   Xs leaves;
-  for (const Tensor& x : operation.inputs) leaves.push_back(clone(x).requires_grad());
+  for (const Tensor& x : operation.inputs) leaves.push_back(clone(x).set_requires_grad());
   const Tensor weights = randn(operation.run(leaves).shape());
   const double step = bench::best_seconds([&] {
     Tape tape;

@@ -50,7 +50,7 @@ struct Outcome {
 class Training {
  public:
   explicit Training(const Workload& workload)
-      : workload_(workload), optimizer_(workload.model.parameters(), {.learn_rate = 1e-4}) {}
+      : workload_(workload), optimizer_(workload.model.parameters(), {.learning_rate = 1e-4}) {}
 
   Outcome step() {
     double loss = 0;

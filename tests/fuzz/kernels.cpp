@@ -115,7 +115,7 @@ void check_attention(std::string_view input) {
     const tests::WithThreads with(threads);
     Tape tape;
     std::vector<Tensor> inputs;
-    for (const Tensor& x : qkv) inputs.push_back(clone(x).requires_grad());
+    for (const Tensor& x : qkv) inputs.push_back(clone(x).set_requires_grad());
     const Tensor out = attend(inputs[0], inputs[1], inputs[2]);
     std::vector<Tensor> results = tape.gradients(sum(out * weight), inputs);
     results.push_back(out);

@@ -189,7 +189,7 @@ bool is_tame(const Program& program) {
   }
   Tape tape;
   std::vector<Tensor> inputs;
-  for (const Tensor& input : program.inputs) inputs.push_back(clone(input).requires_grad());
+  for (const Tensor& input : program.inputs) inputs.push_back(clone(input).set_requires_grad());
   const Tensor y = program(inputs);
   if (!std::isfinite(y.item())) return false;  // as a mean of nothing
   for (const Tensor& gradient : tape.gradients(y, inputs)) {

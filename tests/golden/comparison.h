@@ -85,11 +85,11 @@ class Comparison {
       golden_.check(text(name, ".grad_input.", i), in.x[i].grad(), tolerance_);
     }
     for (const auto& [key, parameter] : module.state_dict()) {
-      if (parameter.needs_grad()) golden_.check(name + ".grad." + key, parameter.grad(), tolerance_);
+      if (parameter.requires_grad()) golden_.check(name + ".grad." + key, parameter.grad(), tolerance_);
     }
 
     const auto loss_now = [&] { return loss(forward(in)); };
-    const optim::AdamOptions options{.learn_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98};
+    const optim::AdamOptions options{.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.98};
     optim::Adam adam(module.parameters(), options);
     optim::AdamW adamw({{module.parameters(), 0.1}}, options);
     train(name, ".adam.", module, loss_now, adam);

@@ -90,7 +90,7 @@ class Golden {
   /// The inputs of a case; those of numbers ask for gradients.
   Given given(const std::string& name, DType dtype) {
     Given result;
-    for (auto& [i, x] : group(name + ".input.", dtype)) result.x.push_back(x.requires_grad());
+    for (auto& [i, x] : group(name + ".input.", dtype)) result.x.push_back(x.set_requires_grad());
     for (const auto& [i, index] : group(name + ".ids.", dtype)) result.ids.push_back(ids(name + ".ids." + i));
     return result;
   }

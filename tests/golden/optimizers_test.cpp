@@ -25,20 +25,20 @@ MakeOptimizer make(double weight_decay, const Options& options) {
   };
 }
 
-const AdamOptions unusual{.learn_rate = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3};
+const AdamOptions unusual{.learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3};
 
 const std::map<std::string, MakeOptimizer> optimizers = {
-    {"sgd", make<SGD>(0, SGDOptions{.learn_rate = 0.1})},
-    {"sgd_momentum", make<SGD>(0, SGDOptions{.learn_rate = 0.1, .momentum = 0.9})},
-    {"sgd_decay", make<SGD>(0.1, SGDOptions{.learn_rate = 0.1})},
-    {"sgd_momentum_decay", make<SGD>(0.1, SGDOptions{.learn_rate = 0.1, .momentum = 0.5})},
-    {"adam", make<Adam>(0, AdamOptions{.learn_rate = 0.01})},
+    {"sgd", make<SGD>(0, SGDOptions{.learning_rate = 0.1})},
+    {"sgd_momentum", make<SGD>(0, SGDOptions{.learning_rate = 0.1, .momentum = 0.9})},
+    {"sgd_decay", make<SGD>(0.1, SGDOptions{.learning_rate = 0.1})},
+    {"sgd_momentum_decay", make<SGD>(0.1, SGDOptions{.learning_rate = 0.1, .momentum = 0.5})},
+    {"adam", make<Adam>(0, AdamOptions{.learning_rate = 0.01})},
     {"adam_options", make<Adam>(0.1, unusual)},
-    {"adamw", make<AdamW>(0.1, AdamOptions{.learn_rate = 0.01})},
+    {"adamw", make<AdamW>(0.1, AdamOptions{.learning_rate = 0.01})},
     {"adamw_options", make<AdamW>(0.3, unusual)},
     {"adamw_matrices",
      [](const Parameters& parameters) {
-       return std::make_unique<AdamW>(decay_matrices_only(parameters, 0.1), AdamOptions{.learn_rate = 0.1});
+       return std::make_unique<AdamW>(decay_matrices_only(parameters, 0.1), AdamOptions{.learning_rate = 0.1});
      }},
 };
 
@@ -52,7 +52,7 @@ const std::map<std::string, Schedule> schedules = {
 
 Parameters start(Golden& golden, DType dtype) {
   Parameters parameters;
-  for (auto& [i, x] : golden.group("start.", dtype)) parameters.push_back(x.requires_grad());
+  for (auto& [i, x] : golden.group("start.", dtype)) parameters.push_back(x.set_requires_grad());
   return parameters;
 }
 
@@ -77,7 +77,7 @@ void check_steps(Golden& golden, const std::string& name, const MakeOptimizer& m
 void check_lazy(Golden& golden, DType dtype, double tolerance) {
   const std::vector<Ids> rows{Ids({0, 2}), Ids({1}), Ids({0, 1, 2}), Ids({2}), Ids({0, 1})};
   const Tensor matrix = start(golden, dtype)[0], gradients = golden.group("gradients.", dtype)[0].second;
-  Adam adam({{{matrix}}}, {.learn_rate = 0.01, .epsilon = 1e-30, .lazy = true});
+  Adam adam({{{matrix}}}, {.learning_rate = 0.01, .epsilon = 1e-30, .lazy = true});
   std::vector<Tensor> path;
   for (int step = 0; step < 5; ++step) {
     const Ids& read = rows[static_cast<std::size_t>(step)];

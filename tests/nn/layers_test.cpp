@@ -58,7 +58,7 @@ TEST_CASE("linear: over another layer's weight, which stays as frozen as it was"
   const Linear over_frozen(frozen.weight), over_free(free.weight);
   CHECK(names(over_frozen) == std::vector<std::string>{"weight"});
   CHECK(over_frozen.weight.same(frozen.weight));
-  CHECK_FALSE(frozen.weight.needs_grad());
+  CHECK_FALSE(frozen.weight.requires_grad());
   CHECK(frozen.parameters().empty());
   CHECK(over_frozen.parameters().empty());
   CHECK(over_free.parameters().size() == 1);
@@ -113,7 +113,7 @@ TEST_CASE("embedding: from a table, frozen or trained") {
   CHECK(frozen.parameters().empty());
   CHECK(frozen.state_dict().size() == 1);
   {
-    const Tensor factor = ones({1, 2}, DType::f64).requires_grad();
+    const Tensor factor = ones({1, 2}, DType::f64).set_requires_grad();
     Tape tape;
     tape.backward(sum(frozen(Ids({2})) * factor));
   }

@@ -54,7 +54,7 @@ TEST_CASE("module: parameters are what is trained, and are the parts' own tensor
   CHECK(parameters[1].same(whole.first.weight));
   CHECK(parameters[3].same(whole.others[1].weight));
   CHECK(whole.parameter_count() == 3 + 3 * 6);
-  CHECK_FALSE(whole.table.needs_grad());
+  CHECK_FALSE(whole.table.requires_grad());
 }
 
 TEST_CASE("module: a copy shares its parameters and its mode") {

@@ -27,7 +27,7 @@ inline double train_step(const nn::Module& model, optim::Optimizer& optimizer, c
 
 /// Adam's loss when it is at most `goal`, or after `steps`.
 inline double learn(const nn::Module& model, const Compute& loss, int steps, double goal = 0.05) {
-  optim::Adam optimizer(model.parameters(), {.learn_rate = 1e-2});
+  optim::Adam optimizer(model.parameters(), {.learning_rate = 1e-2});
   double last = infinity;
   for (int step = 0; step < steps && last > goal; ++step) last = train_step(model, optimizer, loss);
   return last;
@@ -40,7 +40,7 @@ inline void check_every_parameter_gets_a_gradient(const nn::Module& model, const
     tape.backward(loss());
   }
   for (const auto& [name, parameter] : model.state_dict()) {
-    if (!parameter.needs_grad()) continue;
+    if (!parameter.requires_grad()) continue;
     INFO(name);
     REQUIRE(parameter.grad().defined());
     CHECK(all_finite(parameter.grad()));

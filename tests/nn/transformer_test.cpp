@@ -60,10 +60,10 @@ TEST_CASE("transformer: names") {
 
 TEST_CASE("transformer: sines and cosines are not trained, learned positions are") {
   const Transformer fixed(small()), learned(pre_norm());
-  CHECK_FALSE(fixed.encoder.frame.pos_table.needs_grad());
+  CHECK_FALSE(fixed.encoder.frame.pos_table.requires_grad());
   CHECK(fixed.encoder.frame.pos_table.shape() == Shape{1, 5, 4});
   CHECK(same_bits(fixed.decoder.frame.pos_table.select(0, 0), sinusoidal_positions(5, 4, DType::f64)));
-  CHECK(learned.encoder.frame.pos_table.needs_grad());
+  CHECK(learned.encoder.frame.pos_table.requires_grad());
   CHECK(learned.decoder.frame.pos_table.shape() == Shape{1, 5, 4});
   CHECK_FALSE(learned.encoder.frame.pos_table.same(learned.decoder.frame.pos_table));
 }

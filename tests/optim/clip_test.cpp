@@ -12,7 +12,7 @@ namespace {
 
 Tensor with_gradient(const Values& gradient, DType dtype = DType::f64) {
   const Shape shape{static_cast<int64_t>(gradient.size())};
-  Tensor parameter = zeros(shape, dtype).requires_grad();
+  Tensor parameter = zeros(shape, dtype).set_requires_grad();
   parameter.set_grad(tensor(shape, gradient, dtype));
   return parameter;
 }
@@ -35,7 +35,7 @@ TEST_CASE("clip: below the limit nothing is touched") {
 }
 
 TEST_CASE("clip: parameters without gradients do not count") {
-  Tensor none = zeros({2}).requires_grad();
+  Tensor none = zeros({2}).set_requires_grad();
   CHECK(clip_grad_norm({none, with_gradient({0, 2})}, 1) == 2);
   CHECK_FALSE(none.grad().defined());
   CHECK(clip_grad_norm({none}, 1) == 0);
@@ -71,7 +71,7 @@ TEST_CASE("clip: both dtypes together") {
 
 TEST_CASE("clip: of a table that gave some rows, these are squared and scaled") {
   const auto read = [] {
-    const Tensor table = zeros({1000, 2}, DType::f64).requires_grad();
+    const Tensor table = zeros({1000, 2}, DType::f64).set_requires_grad();
     Tape tape;
     tape.backward(sum(embedding(table, Ids({700, 3, 700})) * f64({3, 2}, {1, 0, 0, 4, 2, 12})));
     return table;
@@ -90,7 +90,7 @@ TEST_CASE("clip: rows have the same norm on any number of threads") {
   std::vector<double> norms;
   for (const int threads : {1, 2, 3}) {
     const WithThreads with(threads);
-    const Tensor table = zeros({5000, 32}).requires_grad();
+    const Tensor table = zeros({5000, 32}).set_requires_grad();
     Generator generator(1);
     Ids ids = Ids::zeros({4000});
     for (std::int32_t& id : ids.values()) id = static_cast<std::int32_t>(generator.below(5000));
@@ -103,8 +103,8 @@ TEST_CASE("clip: rows have the same norm on any number of threads") {
 }
 
 TEST_CASE("gradients are scaled, all of them and those that are rows") {
-  const Tensor plain = with_gradient({3, -4}), none = zeros({2}).requires_grad();
-  const Tensor table = zeros({10, 2}, DType::f64).requires_grad();
+  const Tensor plain = with_gradient({3, -4}), none = zeros({2}).set_requires_grad();
+  const Tensor table = zeros({10, 2}, DType::f64).set_requires_grad();
   Tape tape;
   tape.backward(sum(embedding(table, Ids({7, 3, 7})) * f64({3, 2}, {1, 0, 0, 4, 2, 12})));
   scale_grads({plain, none, table}, 0.5);

@@ -83,7 +83,7 @@ bool same_state(const Optimizer& a, const Optimizer& b) {
 
 TEST_CASE("optimizer: plain SGD moves against the gradient") {
   Tensor x = f64({2}, {3, 2});
-  SGD sgd({{{x}}}, {.learn_rate = 0.1});
+  SGD sgd({{{x}}}, {.learning_rate = 0.1});
   step(sgd, x, {10, -20});
   check_close(x.to_vector(), {2, 4});
   CHECK(sgd.state_dict().size() == 1);  // only the count of steps
@@ -91,7 +91,7 @@ TEST_CASE("optimizer: plain SGD moves against the gradient") {
 
 TEST_CASE("optimizer: SGD with momentum and decay, by hand") {
   Tensor x = f64({1}, {1});
-  SGD sgd({{{x}, 0.5}}, {.learn_rate = 0.1, .momentum = 0.9});
+  SGD sgd({{{x}, 0.5}}, {.learning_rate = 0.1, .momentum = 0.9});
   step(sgd, x, {2});  // g = 2 + 0.5, v = 2.5
   check_close(x.to_vector(), {0.75});
   step(sgd, x, {1});  // g = 1 + 0.375, v = 2.25 + 1.375
@@ -100,7 +100,7 @@ TEST_CASE("optimizer: SGD with momentum and decay, by hand") {
 
 TEST_CASE("optimizer: Adam, two steps by hand") {
   Tensor x = f64({1}, {1});
-  Adam adam({{{x}}}, {.learn_rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8});
+  Adam adam({{{x}}}, {.learning_rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8});
   step(adam, x, {2});  // m / (1 - 0.9) = 2, v / (1 - 0.99) = 4
   const double first = 1 - 0.1 * 2 / (2 + 1e-8);
   check_close(x.to_vector(), {first});
@@ -111,17 +111,17 @@ TEST_CASE("optimizer: Adam, two steps by hand") {
 
 TEST_CASE("optimizer: Adam adds decay to the gradient, AdamW shrinks the parameter") {
   Tensor x = f64({1}, {4}), y = f64({1}, {4});
-  Adam adam({{{x}, 0.5}}, {.learn_rate = 0.1});
+  Adam adam({{{x}, 0.5}}, {.learning_rate = 0.1});
   step(adam, x, {-2});  // the gradient becomes 0
   check_close(x.to_vector(), {4});
-  AdamW adamw({{{y}, 0.5}}, {.learn_rate = 0.1});
+  AdamW adamw({{{y}, 0.5}}, {.learning_rate = 0.1});
   step(adamw, y, {-2});
   check_close(y.to_vector(), {4 * (1 - 0.1 * 0.5) + 0.1 * 2 / (2 + 1e-8)});
 }
 
 TEST_CASE("optimizer: each group has its own decay") {
   Tensor x = f64({1}, {1}), y = f64({1}, {1});
-  SGD sgd({{{x}, 0.5}, {{y}, 0}}, {.learn_rate = 1});
+  SGD sgd({{{x}, 0.5}, {{y}, 0}}, {.learning_rate = 1});
   x.set_grad(f64({1}, {0}));
   y.set_grad(f64({1}, {0}));
   sgd.step();
@@ -158,9 +158,9 @@ TEST_CASE("optimizer: a parameter without a gradient is left alone") {
 
 TEST_CASE("optimizer: zero_grad drops gradients, the learning rate can change") {
   Tensor x = f64({1}, {1});
-  SGD sgd({{{x}}}, {.learn_rate = 0.1});
-  CHECK(sgd.learn_rate() == 0.1);
-  sgd.set_learn_rate(0.5);
+  SGD sgd({{{x}}}, {.learning_rate = 0.1});
+  CHECK(sgd.learning_rate() == 0.1);
+  sgd.set_learning_rate(0.5);
   step(sgd, x, {1});
   check_close(x.to_vector(), {0.5});
   sgd.zero_grad();
@@ -192,7 +192,7 @@ TEST_CASE("optimizer: goes on from its state bit for bit") {
 }
 
 TEST_CASE("optimizer: rows of a gradient make the step that the dense gradient makes, bit for bit") {
-  const auto plain = [](const auto& groups) { return std::make_unique<SGD>(groups, SGDOptions{.learn_rate = 0.1}); };
+  const auto plain = [](const auto& groups) { return std::make_unique<SGD>(groups, SGDOptions{.learning_rate = 0.1}); };
   std::vector<std::pair<const char*, Make>> exact(kinds.begin(), kinds.end() - 1);
   exact.emplace_back("plain SGD", plain);
   for (const auto& [name, make] : exact) {
@@ -201,8 +201,8 @@ TEST_CASE("optimizer: rows of a gradient make the step that the dense gradient m
         for (const double decay : {0.0, 0.1}) {
           INFO(name << ", " << dtype << ", width " << width << ", decay " << decay);
           Generator generator(1);
-          const Tensor table = randn({40, width}, dtype, generator).requires_grad(),
-                       twin = clone(table).requires_grad();
+          const Tensor table = randn({40, width}, dtype, generator).set_requires_grad(),
+                       twin = clone(table).set_requires_grad();
           const auto optimizer = make({{{table}, decay}}), dense = make({{{twin}, decay}});
           std::uint64_t seed = 0;
           for (const Ids& ids : steps_of_ids(40)) {
@@ -226,7 +226,7 @@ TEST_CASE("optimizer: rows of a gradient make the step that the dense gradient m
 }
 
 TEST_CASE("optimizer: rows of a gradient stay rows, and a large table takes no memory for others") {
-  const Tensor table = zeros({50'000, 64}).requires_grad();  // 12.8 MB
+  const Tensor table = zeros({50'000, 64}).set_requires_grad();  // 12.8 MB
   for (const auto& [name, make] : kinds) {
     INFO(name);
     const auto optimizer = make({{{table}, 0.1}});
@@ -247,7 +247,7 @@ TEST_CASE("optimizer: steps of rows have the same bits on any number of threads"
     std::vector<Tensor> tables;
     for (const int threads : {1, 2, 3}) {
       const WithThreads with(threads);
-      const Tensor table = clone(random({3000, 40}, 1)).requires_grad();
+      const Tensor table = clone(random({3000, 40}, 1)).set_requires_grad();
       const auto optimizer = make({{{table}, 0.1}});
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         Generator generator(seed);
@@ -270,8 +270,8 @@ TEST_CASE("optimizer: lazy Adam leaves rows alone that were not read, moments an
     for (const int64_t width : {1, 15, 16, 70}) {
       INFO(dtype << ", width " << width);
       Generator generator(1);
-      const Tensor table = randn({40, width}, dtype, generator).requires_grad();
-      AdamW lazy({{{table}, 0.1}}, {.learn_rate = 0.1, .lazy = true});
+      const Tensor table = randn({40, width}, dtype, generator).set_requires_grad();
+      AdamW lazy({{{table}, 0.1}}, {.learning_rate = 0.1, .lazy = true});
       std::uint64_t seed = 0;
       for (const Ids& ids : steps_of_ids(40)) {
         const Ids others = rows_but(ids, 40);
@@ -297,9 +297,9 @@ TEST_CASE("optimizer: lazy Adam agrees with its naive twin") {
   constexpr double rate = 0.1, beta1 = 0.8, beta2 = 0.95, epsilon = 1e-3, decay = 0.3;
   for (const bool decoupled : {false, true}) {
     Generator generator(1);
-    const Tensor table = randn({40, 3}, DType::f64, generator).requires_grad();
+    const Tensor table = randn({40, 3}, DType::f64, generator).set_requires_grad();
     Values x = table.to_vector(), m(x.size()), v(x.size());
-    const AdamOptions options{.learn_rate = rate, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .lazy = true};
+    const AdamOptions options{.learning_rate = rate, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .lazy = true};
     const auto optimizer = decoupled ? std::make_unique<AdamW>(ParameterGroups{{{table}, decay}}, options)
                                      : std::make_unique<Adam>(ParameterGroups{{{table}, decay}}, options);
     int step = 0;
@@ -325,7 +325,7 @@ TEST_CASE("optimizer: lazy Adam agrees with its naive twin") {
 
 TEST_CASE("optimizer: lazy Adam is Adam where every row is read, or the gradient is dense") {
   for (const bool dense : {false, true}) {
-    const Tensor table = random({40, 20}, 1).requires_grad(), twin = clone(table).requires_grad();
+    const Tensor table = random({40, 20}, 1).set_requires_grad(), twin = clone(table).set_requires_grad();
     Adam lazy({{{table}, 0.1}}, {.lazy = true}), exact({{{twin}, 0.1}});
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       for (const Tensor& x : {table, twin}) read_rows(x, dense ? Ids({1, 2}) : Ids::arange(40), seed);
@@ -343,7 +343,7 @@ TEST_CASE("optimizer: lazy Adam is Adam where every row is read, or the gradient
 TEST_CASE("optimizer: goes on with rows from its state bit for bit, lazy with what exact Adam has kept") {
   for (const auto& [name, make] : kinds) {
     INFO(name);
-    const Tensor table = random({40, 20}, 1).requires_grad();
+    const Tensor table = random({40, 20}, 1).set_requires_grad();
     auto take_steps = [](Optimizer& optimizer, const Tensor& x) {
       std::uint64_t seed = 0;
       for (const Ids& ids : steps_of_ids(40)) {
@@ -354,14 +354,14 @@ TEST_CASE("optimizer: goes on with rows from its state bit for bit, lazy with wh
     };
     const auto optimizer = make({{{table}, 0.1}});
     take_steps(*optimizer, table);
-    const Tensor other = clone(table).requires_grad();
+    const Tensor other = clone(table).set_requires_grad();
     const auto resumed = make({{{other}, 0.1}});
     resumed->load_state_dict(snapshot(*optimizer));
     take_steps(*optimizer, table);
     take_steps(*resumed, other);
     CHECK(same_bits(table, other));
   }
-  const Tensor table = zeros({4, 2}).requires_grad();
+  const Tensor table = zeros({4, 2}).set_requires_grad();
   Adam exact(std::vector{table}), lazy({{{table}}}, {.lazy = true});
   const NamedTensors kept = exact.state_dict(), wanted = lazy.state_dict();
   for (std::size_t i = 0; i < kept.size(); ++i) CHECK(kept[i].first == wanted[i].first);
@@ -420,15 +420,15 @@ TEST_CASE("optimizer: refuses options and parameters that make no sense") {
   const std::vector<std::pair<double, const char*>> bad{
       {-1, "is -1; "}, {std::nan(""), "is nan; "}, {infinity, "is inf; "}, {-infinity, "is -inf; "}};
   for (const auto& [value, said] : bad) {
-    CHECK_THROWS_WITH(SGD({{{x}}}, {.learn_rate = value}), ContainsSubstring(text("learning rate ", said)));
-    CHECK_THROWS_WITH(AdamW({{{x}}}, {.learn_rate = value}), ContainsSubstring(text("learning rate ", said)));
+    CHECK_THROWS_WITH(SGD({{{x}}}, {.learning_rate = value}), ContainsSubstring(text("learning rate ", said)));
+    CHECK_THROWS_WITH(AdamW({{{x}}}, {.learning_rate = value}), ContainsSubstring(text("learning rate ", said)));
     CHECK_THROWS_WITH(SGD({{{x}, value}}, {}), ContainsSubstring(text("weight decay ", said)));
     CHECK_THROWS_WITH(Adam({{{}, 0}, {{x}, value}}), ContainsSubstring(text("weight decay ", said)));
-    SGD sgd({{{x}}}, {.learn_rate = 0.5});
-    CHECK_THROWS_WITH(sgd.set_learn_rate(value), ContainsSubstring(text("learning rate ", said)));
-    CHECK(sgd.learn_rate() == 0.5);
+    SGD sgd({{{x}}}, {.learning_rate = 0.5});
+    CHECK_THROWS_WITH(sgd.set_learning_rate(value), ContainsSubstring(text("learning rate ", said)));
+    CHECK(sgd.learning_rate() == 0.5);
   }
-  CHECK_NOTHROW(Adam({{{x}, 0}}, {.learn_rate = 0, .epsilon = 0}));
+  CHECK_NOTHROW(Adam({{{x}, 0}}, {.learning_rate = 0, .epsilon = 0}));
 }
 
 TEST_CASE("optimizer: a parameter that is given twice is refused, equal ones are not") {
