@@ -1,5 +1,6 @@
 #include "autograd/tape.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "autograd/creation.h"
@@ -38,12 +39,15 @@ struct Tape::Pass {
   std::vector<std::pair<Tensor, Tensor>> of_leaf{};  // leaf and gradient: only what gradients() was asked for
   bool accumulate = false;                           // into the leaves' own grad()
 
-  /// Where the gradient of this leaf is collected; null if nobody asked for it.
-  Tensor* slot(const Tensor& leaf) {
-    for (auto& [asked, gradient] : of_leaf) {
-      if (asked.same(leaf)) return &gradient;
-    }
-    return nullptr;
+  /// Where the gradients of this input add up; null if nobody asked for them.
+  Tensor* sum_of(const Source& source) {
+    if (source.kind == Source::entry && source.index < of_entry.size()) return &of_entry[source.index];
+    if (source.kind != Source::leaf) return nullptr;
+    Tensor leaf = source.tensor;
+    if (accumulate) return &leaf.impl().grad;
+    auto is_leaf = [&](const auto& asked) { return asked.first.same(leaf); };
+    const auto found = std::find_if(of_leaf.begin(), of_leaf.end(), is_leaf);
+    return found == of_leaf.end() ? nullptr : &found->second;
   }
 };
 
@@ -58,22 +62,27 @@ Tape::~Tape() {
 
 Tape* Tape::recording() { return paused ? nullptr : current; }
 
+bool Tape::has_recorded(const Tensor& x) const { return x.impl().tape == serial_; }
+
+bool Tape::needs_any(Inputs inputs) const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Tensor& x) { return has_recorded(x) || x.requires_grad(); });
+}
+
+bool needs_gradient(const Tensor& x) {
+  const Tape* tape = Tape::recording();
+  return tape && tape->needs_any({x});
+}
+
 Tape::Source Tape::source_of(const Tensor& x) const {
-  if (x.impl().tape == serial_) return {Source::entry, x.impl().entry, {}};
-  if (x.impl().requires_grad) return {Source::leaf, 0, x};
+  if (has_recorded(x)) return {Source::entry, x.impl().entry, {}};
+  if (x.requires_grad()) return {Source::leaf, 0, x};
   return {};
 }
 
-bool Tape::needs_any(Inputs inputs) const {
-  for (const Tensor& x : inputs) {
-    if (x.impl().tape == serial_ || x.impl().requires_grad) return true;
-  }
-  return false;
-}
-
-Tensor keep_for(const Tensor& input, const Tensor& x) {
-  const Tape* tape = Tape::recording();
-  return tape && tape->needs_any({input}) ? x : Tensor();
+Tape::Form Tape::form_of(const Source& source) const {
+  if (source.kind == Source::leaf) return {source.tensor.shape(), source.tensor.dtype()};
+  return {entries_[source.index].shape, entries_[source.index].dtype};
 }
 
 void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
@@ -83,7 +92,7 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
   // An operation may return its input: a new handle for the result lets the input keep its own entry.
-  if (result.impl().tape == serial_ || result.requires_grad()) result = detach(result);
+  if (has_recorded(result) || result.requires_grad()) result = detach(result);
   result.impl().tape = serial_;
   result.impl().entry = entries_.size();
   entries_.push_back(std::move(entry));
@@ -91,7 +100,7 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
 
 std::size_t Tape::entry_of(const char* caller, const Tensor& y) const {
   if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute the loss again");
-  if (y.impl().tape != serial_) {
+  if (!has_recorded(y)) {
     fail(caller,
          ": the loss was not recorded on this tape; compute it from tensors that require a gradient while the "
          "tape lives");
@@ -141,14 +150,8 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
 
   std::vector<Tensor> result;
   for (const Tensor& x : xs) {
-    const Source source = source_of(x);
-    Tensor dx;
-    if (source.kind == Source::leaf) {
-      dx = *pass.slot(x);
-    } else if (source.index <= last) {
-      dx = pass.of_entry[source.index];
-    }
-    result.push_back(dx.defined() ? dx : zeros(x.shape(), x.dtype()));
+    const Tensor* dx = pass.sum_of(source_of(x));
+    result.push_back(dx && dx->defined() ? *dx : zeros(x.shape(), x.dtype()));
   }
   return result;
 }
@@ -184,18 +187,6 @@ Tensor sum_to(const Tensor& dx, const Shape& shape) {
 
 }  // namespace
 
-/// The shape of an input whose gradient is wanted. Throws if that gradient has another dtype than it.
-const Shape& Grads::shape_for(std::size_t input, const Tensor& gradient) const {
-  const Tape::Source& source = entry_.inputs[input];
-  const bool is_leaf = source.kind == Tape::Source::leaf;
-  const DType dtype = is_leaf ? source.tensor.dtype() : tape_.entries_[source.index].dtype;
-  if (gradient.dtype() != dtype) {
-    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", gradient.dtype(), ", the input ",
-         dtype);
-  }
-  return is_leaf ? source.tensor.shape() : tape_.entries_[source.index].shape;
-}
-
 const Tape::Source& Grads::source_of(std::size_t input) const {
   if (input >= entry_.inputs.size()) {
     fail("backward of ", entry_.operation, ": a gradient of input ", input, "; there are ", entry_.inputs.size(),
@@ -207,30 +198,26 @@ const Tape::Source& Grads::source_of(std::size_t input) const {
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
-  const Shape& shape = shape_for(input, dx);
-  if (dx.shape() != shape) {
-    if (!broadcasts_to(shape, dx.shape())) {
-      fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.shape(), ", the input ",
-           shape);
-    }
-    dx = sum_to(dx, shape);
+  const auto [shape, dtype] = tape_.form_of(source);
+  if (dx.dtype() != dtype || !broadcasts_to(shape, dx.shape())) {
+    fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
+         ", the input ", dtype, ' ', shape);
   }
-
-  if (source.kind == Tape::Source::entry) {
-    accumulate(pass_.of_entry[source.index], std::move(dx));
-  } else if (pass_.accumulate) {
+  if (dx.shape() != shape) dx = sum_to(dx, shape);
+  if (source.kind == Tape::Source::leaf && pass_.accumulate) {
     accumulate_in(source.tensor, std::move(dx));
-  } else if (Tensor* slot = pass_.slot(source.tensor)) {
-    accumulate(*slot, std::move(dx));
+  } else if (Tensor* sum = pass_.sum_of(source)) {
+    accumulate(*sum, std::move(dx));
   }
 }
 
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
-  const Shape& shape = shape_for(input, dy);
-  if (shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
-    fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.shape(), ", the input ", shape);
+  const auto [shape, dtype] = tape_.form_of(source);
+  if (dy.dtype() != dtype || shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
+    fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.dtype(), ' ', dy.shape(),
+         ", the input ", dtype, ' ', shape);
   }
   if (source.kind == Tape::Source::leaf && pass_.accumulate) {
     accumulate_in(source.tensor, coalesce(dy, ids, shape[0]));
@@ -240,12 +227,7 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 }
 
 Tensor Grads::sum_so_far(std::size_t input) const {
-  const Tape::Source& source = source_of(input);
-  const Tensor* sum = nullptr;
-  if (source.kind == Tape::Source::entry) sum = &pass_.of_entry[source.index];
-  if (source.kind == Tape::Source::leaf) {
-    sum = pass_.accumulate ? &source.tensor.impl().grad : pass_.slot(source.tensor);
-  }
+  const Tensor* sum = pass_.sum_of(source_of(input));
   return sum && may_add_to(*sum) ? *sum : Tensor();
 }
 

@@ -77,7 +77,7 @@ class Tape {
   friend class Grads;
   template <class F>
   friend Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward);
-  friend Tensor keep_for(const Tensor& input, const Tensor& x);
+  friend bool needs_gradient(const Tensor& x);
 
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
   struct Source {
@@ -92,10 +92,17 @@ class Tape {
     DType dtype;
     Backward backward;
   };
+  /// What the gradient of an input must look like: the input.
+  struct Form {
+    const Shape& shape;
+    DType dtype;
+  };
   struct Pass;
 
+  bool has_recorded(const Tensor& x) const;
   Source source_of(const Tensor& x) const;
   bool needs_any(Inputs inputs) const;
+  Form form_of(const Source& source) const;
   void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
   std::size_t entry_of(const char* caller, const Tensor& y) const;
   void run(std::size_t last, Pass& pass);
@@ -134,7 +141,6 @@ class Grads {
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
   /// Throws where there is no such input.
   const Tape::Source& source_of(std::size_t input) const;
-  const Shape& shape_for(std::size_t input, const Tensor& gradient) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
   static void accumulate_in(Tensor leaf, Tensor dx);
@@ -157,7 +163,9 @@ Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward)
   return result;
 }
 
-/// x if the gradient of `input` will be computed, otherwise an undefined tensor, so that x can be freed.
-Tensor keep_for(const Tensor& input, const Tensor& x);
+/// Whether a tape records, and its backward pass will compute the gradient of x.
+bool needs_gradient(const Tensor& x);
+/// x if `input` needs a gradient, otherwise an undefined tensor, so that x can be freed.
+inline Tensor keep_for(const Tensor& input, const Tensor& x) { return needs_gradient(input) ? x : Tensor(); }
 
 }  // namespace reel
