@@ -69,6 +69,7 @@ struct Elements {
   friend Elements operator*(const Elements& a, const Elements& b) { return a.vector * b.vector; }
   friend Elements operator/(const Elements& a, const Elements& b) { return kernels::divide(a.vector, b.vector); }
 
+  friend Elements sqrt(const Elements& x) { return kernels::sqrt(x.vector); }
   friend Elements exp(const Elements& x) { return kernels::exp(x.vector); }
   friend Elements sin(const Elements& x) { return kernels::sin(x.vector); }
   friend Elements cos(const Elements& x) { return kernels::cos(x.vector); }

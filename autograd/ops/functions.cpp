@@ -9,6 +9,24 @@ namespace reel {
 using kernels::select;
 using kernels::splat;
 
+namespace {
+
+/// y = value(x)       dx = dy slope(x)
+template <class Value, class Slope>
+Tensor function(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
+  return record(name, {x}, map(name, on_vectors(value), x),
+                [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+}
+
+/// y = value(x)       dx = dy slope(y): x need not be kept
+template <class Value, class Slope>
+Tensor function_of_result(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
+  Tensor y = map(name, on_vectors(value), x);
+  return record(name, {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+}
+
+}  // namespace
+
 /// y = e^x            dx = dy y
 Tensor exp(const Tensor& x) {
   Tensor y = map(
@@ -25,10 +43,9 @@ Tensor log(const Tensor& x) {
 
 /// y = √x             dx = dy / (2 y)
 Tensor sqrt(const Tensor& x) {
+  auto value = [](const auto& v) { return sqrt(v); };
   auto slope = [](const auto& y) { return 0.5 / y; };
-  Tensor y = map(
-      "sqrt", [](auto v) { return kernels::sqrt(v); }, x);
-  return record("sqrt", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return function_of_result("sqrt", x, value, slope);
 }
 
 /// y = |x|            dx = dy sign(x), 0 at the kink
@@ -46,42 +63,37 @@ Tensor abs(const Tensor& x) {
 
 /// y = sin x          dx = dy cos x
 Tensor sin(const Tensor& x) {
+  auto value = [](const auto& v) { return sin(v); };
   auto slope = [](const auto& v) { return cos(v); };
-  Tensor y = map(
-      "sin", [](auto v) { return kernels::sin(v); }, x);
-  return record("sin", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("sin", x, value, slope);
 }
 
 /// y = cos x          dx = -dy sin x
 Tensor cos(const Tensor& x) {
+  auto value = [](const auto& v) { return cos(v); };
   auto slope = [](const auto& v) { return -sin(v); };
-  Tensor y = map(
-      "cos", [](auto v) { return kernels::cos(v); }, x);
-  return record("cos", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("cos", x, value, slope);
 }
 
 /// y = tanh x         dx = dy (1 - y²)
 Tensor tanh(const Tensor& x) {
+  auto value = [](const auto& v) { return tanh(v); };
   auto slope = [](const auto& y) { return 1.0 - y * y; };
-  Tensor y = map(
-      "tanh", [](auto v) { return kernels::tanh(v); }, x);
-  return record("tanh", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return function_of_result("tanh", x, value, slope);
 }
 
 /// y = 1 / (1 + e^-x)          dx = dy y (1 - y)
 Tensor sigmoid(const Tensor& x) {
   auto value = [](const auto& v) { return sigmoid(v); };
   auto slope = [](const auto& y) { return y * (1.0 - y); };
-  Tensor y = map("sigmoid", on_vectors(value), x);
-  return record("sigmoid", {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return function_of_result("sigmoid", x, value, slope);
 }
 
 /// y = 2/√π ∫₀ˣ e^-t² dt       dx = dy 2/√π e^-x²
 Tensor erf(const Tensor& x) {
+  auto value = [](const auto& v) { return erf(v); };
   auto slope = [](const auto& v) { return exp(-(v * v)) * (2 * std::numbers::inv_sqrtpi); };
-  Tensor y = map(
-      "erf", [](auto v) { return kernels::erf(v); }, x);
-  return record("erf", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("erf", x, value, slope);
 }
 
 /// y = max(x, 0)      dx = dy where x > 0
@@ -103,8 +115,7 @@ Tensor gelu(const Tensor& x) {
     const auto density = exp(v * v * -0.5) * (std::numbers::inv_sqrtpi * root_half);
     return distribution(v) + v * density;
   };
-  Tensor y = map("gelu", on_vectors(value), x);
-  return record("gelu", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("gelu", x, value, slope);
 }
 
 /// y = x (1 + tanh u) / 2, u = √(2/π) (x + 0.044715 x³)
@@ -117,8 +128,7 @@ Tensor gelu_tanh(const Tensor& x) {
     const auto t = tanh_u(v), du = (v * v * (3 * cubic) + 1.0) * scale;
     return ((t + 1.0) + v * (1.0 - t * t) * du) * 0.5;
   };
-  Tensor y = map("gelu_tanh", on_vectors(value), x);
-  return record("gelu_tanh", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("gelu_tanh", x, value, slope);
 }
 
 /// y = x σ(x)         dx = dy σ(x) (1 + x (1 - σ(x)))
@@ -128,8 +138,7 @@ Tensor silu(const Tensor& x) {
     const auto s = sigmoid(v);
     return s * (v * (1.0 - s) + 1.0);
   };
-  Tensor y = map("silu", on_vectors(value), x);
-  return record("silu", {x}, y, [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+  return function("silu", x, value, slope);
 }
 
 }  // namespace reel
