@@ -81,11 +81,8 @@ Max max(const Tensor& x, int axis);
 /// (..., M, K) x (..., K, N) -> (..., M, N); leading axes broadcast. A vector (K) stands for a row on the left and a
 /// column on the right, and its axis is dropped from the result.
 Tensor matmul(const Tensor& a, const Tensor& b);
-/// The layout of a result's rows: packed, or with a small gap where a row is a multiple of 4096 bytes. Addresses that
-/// far apart share few cache sets, and heads that are cut out of such rows are read faster with the gap.
-enum class Rows { dense, spaced };
 /// x (..., in), weight (out, in), bias (out) or undefined -> (..., out)
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Rows layout = Rows::dense);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// relu(linear(x, weight, bias)), fused: linear's result is never stored.
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),

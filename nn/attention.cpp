@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/error.h"
+#include "autograd/ops/layout.h"
 
 namespace reel::nn {
 namespace {
@@ -73,7 +74,7 @@ WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
       unifyheads(child("unifyheads", Linear(heads * width, width, Bias::yes, dtype))),
       heads_(heads) {}
 
-Tensor WideAttention::maps(const Tensor& x, const Mask& mask) const {
+Tensor WideAttention::attention_maps(const Tensor& x, const Mask& mask) const {
   return attention_weights(split_heads(toqueries(x), heads_), split_heads(tokeys(x), heads_), mask);
 }
 
@@ -81,29 +82,29 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) 
   const int64_t width = unifyheads.weight.size(0);
   if (x.rank() != 3 || x.size(2) != width) fail("WideAttention: x is ", x.shape(), "; need (B, T, ", width, ")");
   if (past) {
-    if (!past->maps.unify.defined()) past->maps = join();
-    return with_joined_maps(past->maps, x, mask, &past->seen);
+    if (!past->projections.unify.defined()) past->projections = merge_projections();
+    return attend_merged(past->projections, x, mask, &past->seen);
   }
-  // Joining costs 2 H D³ products and saves 2 B T H D²: worth it where B T > D.
-  if (x.size(0) * x.size(1) > x.size(2)) return with_joined_maps(join(), x, mask, nullptr);
+  // Merging costs 2 H D³ products and saves 2 B T H D²: worth it where B T > D.
+  if (x.size(0) * x.size(1) > x.size(2)) return attend_merged(merge_projections(), x, mask, nullptr);
   const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
   return unifyheads(merge_heads(dot_product_attention(queries, keys, split_heads(tovalues(x), heads_), mask)));
 }
 
-WideAttention::JoinedMaps WideAttention::join() const {
+WideAttention::MergedProjections WideAttention::merge_projections() const {
   const int64_t D = unifyheads.weight.size(0), H = heads_;
   const Tensor wq = toqueries.weight.view({H, D, D}), wk = tokeys.weight.view({H, D, D});
   const Tensor wv = tovalues.weight.view({H, D, D}), wu = unifyheads.weight.view({D, H, D}).transpose(0, 1);
   return {matmul(wk.transpose(1, 2), wq).view({H * D, D}), matmul(wu, wv).transpose(0, 1).reshape({D, H * D})};
 }
 
-Tensor WideAttention::with_joined_maps(const JoinedMaps& maps, const Tensor& x, const Mask& mask,
-                                       KeyValueCache* past) const {
-  const Tensor queries = split_heads(linear(x, maps.to_queries, {}, Rows::spaced), heads_);  // (B, H, T, D)
-  KeysAndValues seen{x.unsqueeze(1), x.unsqueeze(1)};                                        // (B, 1, T, D)
+Tensor WideAttention::attend_merged(const MergedProjections& projections, const Tensor& x, const Mask& mask,
+                                    KeyValueCache* past) const {
+  const Tensor queries = split_heads(spaced_linear(x, projections.to_queries), heads_);  // (B, H, T, D)
+  KeysAndValues seen{x.unsqueeze(1), x.unsqueeze(1)};                                    // (B, 1, T, D)
   if (past) seen = past->append(seen);
   const Tensor attended = merge_heads(dot_product_attention(queries, seen.keys, seen.values, mask));
-  return linear(attended, maps.unify, unifyheads.bias);
+  return linear(attended, projections.unify, unifyheads.bias);
 }
 
 }  // namespace reel::nn

@@ -49,30 +49,31 @@ class SingleHeadAttention : public Module {
 class WideAttention : public Module {
  public:
   WideAttention(int64_t width, int64_t heads, DType dtype = DType::f32);
-  /// Two maps in a row are one. Each is as wide as the embedding, and
+  /// Two projections in a row are one. Each head is as wide as the embedding, and
   ///     (Wq x)ᵀ (Wk x) = ((Wkᵀ Wq) x)ᵀ x,          Wu ((Wv x) p) = (Wu Wv) (x p),
   /// so that x itself is the keys and the values of all heads.
-  struct JoinedMaps {
+  struct MergedProjections {
     Tensor to_queries, unify;  // (H D, D), (D, H D)
   };
   /// What is kept of texts that grow, while the weights stay what they are.
   struct Past {
     KeyValueCache seen;
-    JoinedMaps maps;
+    MergedProjections projections;
   };
   /// With `past`, x goes on from the tokens that it holds, attends to them as well, and is added to them; throws then
   /// if a tape records.
   Tensor operator()(const Tensor& x, const Mask& mask, Past* past = nullptr) const;
   /// Where it looks: (B, H, T, T).
-  Tensor maps(const Tensor& x, const Mask& mask) const;
+  Tensor attention_maps(const Tensor& x, const Mask& mask) const;
 
   Linear tokeys, toqueries, tovalues;  // (H D, D), no bias
   Linear unifyheads;                   // (D, H D)
 
  private:
-  JoinedMaps join() const;
-  /// operator() with 2 maps of x, not 4.
-  Tensor with_joined_maps(const JoinedMaps& maps, const Tensor& x, const Mask& mask, KeyValueCache* past) const;
+  MergedProjections merge_projections() const;
+  /// operator() with 2 projections of x, not 4.
+  Tensor attend_merged(const MergedProjections& projections, const Tensor& x, const Mask& mask,
+                       KeyValueCache* past) const;
 
   int64_t heads_;
 };

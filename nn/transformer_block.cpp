@@ -24,7 +24,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, WideAtten
 }
 
 Tensor TransformerBlock::attention_maps(const Tensor& x, const Mask& mask) const {
-  return attention.maps(norm_ == Norm::pre ? norm1(x) : x, mask);
+  return attention.attention_maps(norm_ == Norm::pre ? norm1(x) : x, mask);
 }
 
 std::vector<Tensor> attention_maps(const std::vector<TransformerBlock>& blocks, Tensor x, const Mask& mask) {

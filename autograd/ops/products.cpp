@@ -81,9 +81,12 @@ void add_product(Grads& grads, std::size_t input, const Tensor& x, const Tensor&
 
 enum class Relu { no, yes };
 
+/// Whether rows of a result follow each other, or are spaced() where that pays.
+enum class Rows { packed, spaced };
+
 /// x Wᵀ + b, and what is negative replaced by 0, if that is wanted.
-Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout,
-              Relu relu) {
+Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, Relu relu = Relu::no,
+              Rows layout = Rows::packed) {
   if (x.rank() == 0 || weight.rank() != 2) {
     fail(operation, ": x is ", x.shape(), ", weight is ", weight.shape(), "; need (..., in) and (out, in)");
   }
@@ -130,15 +133,21 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 /// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
-  const Tensor y = affine("linear", x, weight, bias, layout, Relu::no);
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor y = affine("linear", x, weight, bias);
   return record("linear", inputs_of_affine(x, weight, bias), y,
+                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
+}
+
+Tensor spaced_linear(const Tensor& x, const Tensor& weight) {
+  const Tensor y = affine("linear", x, weight, {}, Relu::no, Rows::spaced);
+  return record("linear", {x, weight}, y,
                 [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
 }
 
 /// y = max(x Wᵀ + b, 0)          dx, dW and db as above, from dy where y > 0, else 0
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const Tensor y = affine("linear_relu", x, weight, bias, Rows::dense, Relu::yes);
+  const Tensor y = affine("linear_relu", x, weight, bias, Relu::yes);
   return record("linear_relu", inputs_of_affine(x, weight, bias), y, [x, weight, y](const Tensor& dy, Grads& grads) {
     add_affine_gradients(grads, x, weight, where_positive(y, dy));
   });

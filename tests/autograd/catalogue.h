@@ -193,10 +193,10 @@ inline std::vector<Row> catalogue() {
   twice("matmul(a, b)", matmul, any({3}));
   add_row("matmul(a, b)", [](const Xs& x) { return matmul(x[0], x[0].transpose(0, 1)); }, {any({2, 3})});
   const auto affine = [](const Xs& x) { return x.size() == 3 ? linear(x[0], x[1], x[2]) : linear(x[0], x[1]); };
-  add_row("linear(x, weight, bias, layout)", affine, {any({2, 3}), any({4, 3}, 2), any({4}, 3)});
-  add_row("linear(x, weight, bias, layout)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
-  add_row("linear(x, weight, bias, layout)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
-  add_row("linear(x, weight, bias, layout)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
+  add_row("linear(x, weight, bias)", affine, {any({2, 3}), any({4, 3}, 2), any({4}, 3)});
+  add_row("linear(x, weight, bias)", affine, {any({2, 2, 3}), any({1, 3}, 2)});
+  add_row("linear(x, weight, bias)", affine, {any({3}), any({2, 3}, 2), any({2}, 3)});
+  add_row("linear(x, weight, bias)", [](const Xs& x) { return linear(x[0], x[0]); }, {any({3, 3})});
   const auto rectified = [](const Xs& x) {  // by way of a bias that leaves something above 0 even of equal numbers
     return x.size() == 3 ? linear_relu(x[0], x[1], x[2] + 2.0) : linear_relu(x[0], x[1]);
   };
