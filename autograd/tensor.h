@@ -64,6 +64,7 @@ class Tensor {
   /// The gradient of a table that embedding() read some rows of, and that had no other part in the loss: those rows
   /// (row_gradient.h). Null if there is none, or if it is dense. For optimizers and clipping, which may write into it.
   const RowGradient* row_grad() const;
+  /// Replaces it by a copy of `grad`; none if that is undefined. Throws if shape or dtype differ from this tensor's.
   void set_grad(Tensor grad);
   void zero_grad() { set_grad(Tensor()); }
 

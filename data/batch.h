@@ -6,10 +6,10 @@
 
 namespace reel::data {
 
-/// B windows of C tokens. The target at each place is the token that follows the input there.
+/// B windows of T tokens. The target at each place is the token that follows the input there.
 struct Batch {
-  Ids inputs;   // (B, C)
-  Ids targets;  // (B, C)
+  Ids inputs;   // (B, T)
+  Ids targets;  // (B, T)
 };
 
 /// `batch_size`. Throws, naming `who`, unless it is above 0.

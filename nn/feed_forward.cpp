@@ -3,12 +3,12 @@
 namespace reel::nn {
 
 FeedForward::FeedForward(int64_t width, int64_t hidden, Activation activation, DType dtype)
-    : wider(child("0", Linear(width, hidden, Bias::yes, dtype))),
-      back(child("2", Linear(hidden, width, Bias::yes, dtype))),
+    : up(child("0", Linear(width, hidden, Bias::yes, dtype))),
+      down(child("2", Linear(hidden, width, Bias::yes, dtype))),
       activation_(activation) {}
 
 Tensor FeedForward::operator()(const Tensor& x) const {
-  return back(activation_ == Activation::relu ? linear_relu(x, wider.weight, wider.bias) : gelu(wider(x)));
+  return down(activation_ == Activation::relu ? linear_relu(x, up.weight, up.bias) : gelu(up(x)));
 }
 
 ConvFeedForward::ConvFeedForward(int64_t width, int64_t hidden, double dropout, Norm norm, DType dtype)
@@ -19,8 +19,8 @@ ConvFeedForward::ConvFeedForward(int64_t width, int64_t hidden, double dropout, 
 
 Tensor ConvFeedForward::operator()(const Tensor& x) const {
   // A convolution of width 1 is a linear map of every position: no need to bring time to the last axis and back.
-  const Tensor wider = w_1.weight.squeeze(2), back = w_2.weight.squeeze(2);
-  return residual(x, [&](const Tensor& in) { return linear(drop(linear_relu(in, wider, w_1.bias)), back, w_2.bias); });
+  const Tensor up = w_1.weight.squeeze(2), down = w_2.weight.squeeze(2);
+  return residual(x, [&](const Tensor& in) { return linear(drop(linear_relu(in, up, w_1.bias)), down, w_2.bias); });
 }
 
 }  // namespace reel::nn

@@ -1,5 +1,5 @@
 #pragma once
-// The network that works on every position by itself: wider, ReLU or GELU, and back.
+// The network that works on every position by itself: to more dimensions, ReLU or GELU, and back.
 
 #include "nn/layers.h"
 #include "nn/residual.h"
@@ -15,7 +15,7 @@ class FeedForward : public Module {
   FeedForward(int64_t width, int64_t hidden, Activation activation = Activation::relu, DType dtype = DType::f32);
   Tensor operator()(const Tensor& x) const;
 
-  Linear wider, back;
+  Linear up, down;
 
  private:
   Activation activation_;

@@ -12,7 +12,8 @@ class CachingReader : public Reader {
  private:
   Tensor next(std::span<const std::int32_t> window, std::size_t known) override {
     if (known == 0) past_ = {};
-    const auto fresh = window.subspan(static_cast<std::size_t>(past_.length));  // all, if a refusal came in between
+    // Not from `known` on: a call that threw may have emptied past_.
+    const auto fresh = window.subspan(static_cast<std::size_t>(past_.length));
     return model_.next(Ids({1, std::ssize(fresh)}, {fresh.begin(), fresh.end()}), past_).select(0, 0);
   }
 

@@ -6,14 +6,14 @@
 // what one token costs, not what the whole text does. N. Shazeer: "Fast transformer decoding: one write-head is all you
 // need" (2019), section 2.4.
 //
-// B batch, H heads, T time, K width of a head.
+// B batch, H heads, T time, D width of a head.
 
 #include "autograd/ids.h"
 #include "autograd/tensor.h"
 
 namespace reel::nn {
 
-/// What queries are compared with, and what they get for it: (B, H, T, K) and (B, H, T, E), of one dtype.
+/// What queries are compared with, and what they get for it: (B, H, T, D) and (B, H, T, E), of one dtype.
 struct KeysAndValues {
   Tensor keys, values;
 };
@@ -34,7 +34,7 @@ class KeyValueCache {
   void reorder(const Ids& rows);
 
  private:
-  KeysAndValues room_;  // (B, H, room, K), of which the first length_ times are filled
+  KeysAndValues room_;  // (B, H, room, D), of which the first length_ times are filled
   int64_t length_ = 0;
 };
 

@@ -16,8 +16,8 @@ class LanguageModel : public Module {
   /// and the earlier tokens of its row alone. Throws if T is longer than context().
   virtual Tensor operator()(const Ids& tokens) const = 0;
 
-  /// For a text that grows: says what comes next like operator() does for all of it, but for rounding. A model that can
-  /// keep what it computed for earlier tokens does not compute it again; this one here runs over the whole window. The
+  /// For a text that grows: after each token the same as operator() gives for all of it, but for rounding. Models that
+  /// keep what they computed for earlier tokens compute only the new ones; this default runs over the whole window. The
   /// model must outlive its readers.
   virtual std::unique_ptr<Reader> reader() const;
 

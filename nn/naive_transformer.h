@@ -24,7 +24,7 @@ class NaiveTransformer : public LanguageModel {
   };
 
   explicit NaiveTransformer(const Config& config);
-  /// The text itself: tokens (T) -> logits (T, V)
+  /// Of one text, without a batch axis: tokens (T) -> logits (T, V)
   Tensor logits(const Ids& tokens) const;
   Tensor operator()(const Ids& tokens) const override;
   int64_t context() const override { return pos_embedding.weight.size(0); }

@@ -10,7 +10,7 @@
 //
 // Zhai et al.: "ByteTransformer: a high-performance transformer boosted for variable-length inputs" (2022).
 //
-// B batch, T time, N tokens that are not padding. What has another shape than is said here throws.
+// B batch, T time, N tokens that are not padding. Shapes other than those named here throw.
 
 #include "autograd/ids.h"
 #include "autograd/tensor.h"

@@ -1,10 +1,10 @@
 #pragma once
 // Reader: reads a text token by token, and says after each one what may come next.
 //
-// A model looks back on at most `context` tokens; of a longer text it sees a window. When the window is full, it moves
-// on by half the context: it begins at the first multiple of that from which the text fits in, however many tokens at a
-// time are read. Were it to move by one token each time, all others would change their positions with every step, and
-// nothing that was computed for them would hold any more.
+// A model looks back on at most `context` tokens; of a longer text it sees a window. When new tokens do not fit in, the
+// window leaves out whole halves of the context at its start, as few as make room. Were it to move by one token each
+// time, all others would change their positions with every step, and nothing that was computed for them would hold any
+// more.
 
 #include <cstdint>
 #include <span>

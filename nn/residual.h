@@ -5,6 +5,8 @@
 //   pre    x + f(norm(x))      trains more easily. Xiong et al.: "On layer normalization in the transformer" (2020)
 //   none   f(x)
 
+#include <optional>
+
 #include "nn/layers.h"
 
 namespace reel::nn {
@@ -15,19 +17,20 @@ enum class Norm { post, pre, none };
 class Residual : public Module {
  public:
   Residual(Norm norm, int64_t width, double dropout, DType dtype = DType::f32)
-      : layer_norm_(norm == Norm::none ? LayerNorm(0) : child("layer_norm", LayerNorm(width, 1e-6, dtype))),
+      : layer_norm_(norm == Norm::none ? std::nullopt
+                                       : std::optional(child("layer_norm", LayerNorm(width, 1e-6, dtype)))),
         drop_(child("drop", Dropout(dropout))),
         norm_(norm) {}
 
   template <class Layer>
   Tensor operator()(const Tensor& x, const Layer& f) const {
-    if (norm_ == Norm::post) return layer_norm_(drop_(f(x)) + x);
-    if (norm_ == Norm::pre) return drop_(f(layer_norm_(x))) + x;
+    if (norm_ == Norm::post) return (*layer_norm_)(drop_(f(x)) + x);
+    if (norm_ == Norm::pre) return drop_(f((*layer_norm_)(x))) + x;
     return f(x);
   }
 
  private:
-  LayerNorm layer_norm_;
+  std::optional<LayerNorm> layer_norm_;  // none with Norm::none
   Dropout drop_;
   Norm norm_;
 };

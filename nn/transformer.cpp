@@ -12,12 +12,12 @@ namespace {
 
 using Config = Transformer::Config;
 
-MultiHeadAttention attention(const Config& c) {
+MultiHeadAttention make_attention(const Config& c) {
   return MultiHeadAttention(
       {.width = c.width, .heads = c.heads, .dropout = c.dropout, .norm = c.norm, .dtype = c.dtype});
 }
 
-ConvFeedForward position_wise(const Config& c) {
+ConvFeedForward make_feed_forward(const Config& c) {
   return ConvFeedForward(c.width, c.hidden, c.dropout, c.norm, c.dtype);
 }
 
@@ -30,10 +30,10 @@ void start_normal(const Tensor& table, double deviation) {
   copy(randn(table.shape(), table.dtype()) * deviation, table);
 }
 
-/// Words start about as large as positions. Sines are large, so words get standard deviation 1 once they are scaled.
-/// Learned positions start small, and then so do words, as in GPT-2: Adam's steps have one size for all weights, and
-/// change small ones sooner. A table that is also the projection starts with deviation 1/√D: a logit sums D products of
-/// its entries with activations of about 1.
+/// Beside sines words start with standard deviation 1, once they are scaled: about as large. A table that is also the
+/// projection starts with 1/√D, scaled or not: a logit sums D products of its entries with activations of about 1.
+/// Where positions are learned, they start with 1/√D and words with 0.02, as in GPT-2: Adam's steps have one size for
+/// all weights, and change small ones sooner.
 void start_embedding(const Transformer::Frame& frame, bool tied, const Config& c) {
   const double root = std::sqrt(static_cast<double>(c.width));
   if (c.positions == Transformer::Positions::learned) {
@@ -65,7 +65,7 @@ class CachingTranslation : public Translation {
     const int64_t B = tokens.numel(), length = target_.size(1);
     const Ids target = append_column(pick_rows(target_, rows), tokens);
     model_.decoder.frame.check_length(target);
-    Tensor x = model_.decoder.frame.enter(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
+    Tensor x = model_.decoder.frame.embed(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
     reorder(rows);
     target_ = target;
     const Mask source_mask = Mask::padding(source_, model_.padding());
@@ -76,7 +76,7 @@ class CachingTranslation : public Translation {
       x = layer.enc_attn(x, memory_[i], source_mask, KeepMaps::no).output;
       x = layer.pos_ffn(x);
     }
-    return model_.trg_word_prj(model_.decoder.frame.leave(x)).select(1, 0);
+    return model_.trg_word_prj(model_.decoder.frame.final_norm(x)).select(1, 0);
   }
 
  private:
@@ -102,7 +102,8 @@ Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, cons
     : word_emb(child(embedding, Embedding(vocabulary, c.width, c.dtype))),
       pos_table(c.positions == Positions::sinusoidal ? state("position_enc.pos_table", table_of_positions(c))
                                                      : parameter("position_enc.pos_table", table_of_positions(c))),
-      layer_norm(norm_of(c) == Norm::none ? LayerNorm(0) : child("layer_norm", LayerNorm(c.width, 1e-6, c.dtype))),
+      layer_norm(norm_of(c) == Norm::none ? std::nullopt
+                                          : std::optional(child("layer_norm", LayerNorm(c.width, 1e-6, c.dtype)))),
       drop_(child("drop", Dropout(c.dropout))),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<double>(c.width)) : 1),
       norm_(norm_of(c)) {}
@@ -115,22 +116,22 @@ void Transformer::Frame::check_length(const Ids& texts) const {
   }
 }
 
-Tensor Transformer::Frame::enter(const Ids& tokens, const Ids& times) const {
+Tensor Transformer::Frame::embed(const Ids& tokens, const Ids& times) const {
   const Tensor x = drop_(word_emb(tokens) * scale_ + embedding(pos_table.select(0, 0), times));  // (..., D)
-  return norm_ == Norm::post ? layer_norm(x) : x;
+  return norm_ == Norm::post ? (*layer_norm)(x) : x;
 }
 
 Transformer::EncoderLayer::EncoderLayer(const Config& c)
-    : slf_attn(child("slf_attn", attention(c))), pos_ffn(child("pos_ffn", position_wise(c))) {}
+    : slf_attn(child("slf_attn", make_attention(c))), pos_ffn(child("pos_ffn", make_feed_forward(c))) {}
 
 Transformer::Encoder::Encoder(const Config& c)
     : frame(merged(Frame("src_word_emb", c.source_vocabulary, c))),
       layer_stack(children("layer_stack", c.depth, [&] { return EncoderLayer(c); })) {}
 
 Transformer::DecoderLayer::DecoderLayer(const Config& c)
-    : slf_attn(child("slf_attn", attention(c))),
-      enc_attn(child("enc_attn", attention(c))),
-      pos_ffn(child("pos_ffn", position_wise(c))) {}
+    : slf_attn(child("slf_attn", make_attention(c))),
+      enc_attn(child("enc_attn", make_attention(c))),
+      pos_ffn(child("pos_ffn", make_feed_forward(c))) {}
 
 Transformer::Decoder::Decoder(const Config& c)
     : frame(merged(Frame("trg_word_emb", c.target_vocabulary, c))),
@@ -168,13 +169,13 @@ Tensor Transformer::run_encoder(const Ids& source, const Packing& tokens, Maps* 
   encoder.frame.check_length(source);
   const Mask mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
-  Tensor x = encoder.frame.enter(tokens.pack(source), tokens.times());  // (N, D)
+  Tensor x = encoder.frame.embed(tokens.pack(source), tokens.times());  // (N, D)
   for (const EncoderLayer& layer : encoder.layer_stack) {
     const Attended self = layer.slf_attn({x, tokens}, mask, keep);
     x = layer.pos_ffn(self.output);
     if (maps) maps->encoder.push_back(self.maps);
   }
-  return tokens.unpack(encoder.frame.leave(x));  // (B, S, D)
+  return tokens.unpack(encoder.frame.final_norm(x));  // (B, S, D)
 }
 
 Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens,
@@ -184,7 +185,7 @@ Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const I
   const Mask mask = Mask::padding(target, padding()) & Mask::causal(), source_mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
   const Tensor seen = source_tokens.pack(memory);
-  Tensor x = decoder.frame.enter(tokens.pack(target), tokens.times());  // (N, D)
+  Tensor x = decoder.frame.embed(tokens.pack(target), tokens.times());  // (N, D)
   for (const DecoderLayer& layer : decoder.layer_stack) {
     const Attended self = layer.slf_attn({x, tokens}, mask, keep);
     const Attended cross = layer.enc_attn({self.output, tokens}, {seen, source_tokens}, source_mask, keep);
@@ -194,7 +195,7 @@ Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const I
       maps->cross.push_back(cross.maps);
     }
   }
-  return trg_word_prj(decoder.frame.leave(x));  // (N, V)
+  return trg_word_prj(decoder.frame.final_norm(x));  // (N, V)
 }
 
 }  // namespace reel::nn

@@ -4,11 +4,12 @@
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
 // made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
-// sines and cosines, or learned. Embeddings start about as large as positions; matrices as in any Linear, which within
-// the layers is about half the deviation that Glorot and Bengio (2010) propose, and learns sooner.
+// sines and cosines, or learned. Matrices start as in any Linear, which within the layers is about half the deviation
+// that Glorot and Bengio (2010) propose, and learns sooner; how embeddings start stands in transformer.cpp.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 
+#include <optional>
 #include <vector>
 
 #include "nn/feed_forward.h"
@@ -63,19 +64,20 @@ class Transformer : public Translator {
    public:
     Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
     /// Tokens (...), each at a time (...) of its text -> (..., D)
-    Tensor enter(const Ids& tokens, const Ids& times) const;
+    Tensor embed(const Ids& tokens, const Ids& times) const;
     /// Throws unless there are positions for all of texts (B, T).
     void check_length(const Ids& texts) const;
-    Tensor leave(const Tensor& x) const { return norm_ == Norm::pre ? layer_norm(x) : x; }
+    /// After the last layer.
+    Tensor final_norm(const Tensor& x) const { return norm_ == Norm::pre ? (*layer_norm)(x) : x; }
 
     Embedding word_emb;
     Tensor pos_table;  // (1, length, D)
-    LayerNorm layer_norm;
+    std::optional<LayerNorm> layer_norm;
 
    private:
     Dropout drop_;
     double scale_;
-    Norm norm_;  // where it comes; or none
+    Norm norm_;  // where layer_norm stands
   };
 
   struct EncoderLayer : Module {

@@ -16,14 +16,14 @@ namespace reel::kernels {
 /// and the inverse of Σ e^(x - largest). A row that is not counted has the loss 0.
 template <class T>
 void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targets, const std::int32_t* counted,
-                   T smoothing, T* losses, T* sums) {
+                   T smoothing, T* losses, T* row_stats) {
   for_each_row(rows, n, [&](int64_t r) {
     const T* row = x + r * n;
     const T largest = detail::max_row(row, n);
     if (!counted[r] || largest == detail::minus_infinity<T>) {
       losses[r] = counted[r] ? -detail::sum_row(row, n) : T(0);  // of -inf alone inf, with NaN among them NaN
-      sums[2 * r] = 0;
-      sums[2 * r + 1] = std::isnan(losses[r]) ? losses[r] : T(0);
+      row_stats[2 * r] = 0;
+      row_stats[2 * r + 1] = std::isnan(losses[r]) ? losses[r] : T(0);
       return;
     }
     const T total = detail::exp_row<T>(row, n, largest, nullptr);
@@ -35,15 +35,15 @@ void cross_entropy(int64_t rows, int64_t n, const T* x, const std::int32_t* targ
       gain = (1 - smoothing) * gain + smoothing * reduce_add(gains) / static_cast<T>(n);
     }
     losses[r] = std::log(total) - gain;
-    sums[2 * r] = largest;
-    sums[2 * r + 1] = 1 / total;
+    row_stats[2 * r] = largest;
+    row_stats[2 * r + 1] = 1 / total;
   });
 }
 
 /// dx = scale (p - q), 0 in rows that are not counted; dx may be x
 template <class T>
 void cross_entropy_backward(int64_t rows, int64_t n, const T* x, const std::int32_t* targets,
-                            const std::int32_t* counted, T smoothing, const T* sums, T scale, T* dx) {
+                            const std::int32_t* counted, T smoothing, const T* row_stats, T scale, T* dx) {
   for_each_row(rows, n, [&](int64_t r) {
     const T* row = x + r * n;
     T* to = dx + r * n;
@@ -51,7 +51,7 @@ void cross_entropy_backward(int64_t rows, int64_t n, const T* x, const std::int3
       std::fill_n(to, n, T(0));
       return;
     }
-    const Vec<T> largest(sums[2 * r]), factor(scale * sums[2 * r + 1]);
+    const Vec<T> largest(row_stats[2 * r]), factor(scale * row_stats[2 * r + 1]);
     const Vec<T> everywhere(scale * smoothing / static_cast<T>(n));
     for_each_vector<T>(n, [&](int64_t i, int64_t count) {
       const Vec<T> e = exp(Vec<T>(load_part(row + i, count) - largest));

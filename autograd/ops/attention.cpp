@@ -43,7 +43,7 @@ void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor
   if (!(drop >= 0 && drop < 1)) fail(operation, ": drop is ", drop, "; need 0 <= drop < 1");
 }
 
-/// Where something begins among the numbers that are kept, and among the blocks of random words.
+/// How many numbers, and blocks of random words, earlier parts have.
 struct Offsets {
   int64_t log_sums = 0, weights = 0, random_blocks = 0;
 };
@@ -272,8 +272,7 @@ void composed_backward(const Problem& problem, const Tensor& dout, Grads& grads)
 Tensor attend(const char* operation, Problem problem, Generator& generator) {
   problem.lay_out(generator);
   compute(problem);
-  const Tensor out = std::exchange(problem.out, detach(problem.out));
-  return record(operation, {problem.q, problem.k, problem.v}, out, [problem](const Tensor& dout, Grads& grads) {
+  return record(operation, {problem.q, problem.k, problem.v}, problem.out, [problem](const Tensor& dout, Grads& grads) {
     return Tape::recording() ? composed_backward(problem, dout, grads) : differentiate(problem, dout, grads);
   });
 }

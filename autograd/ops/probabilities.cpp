@@ -101,12 +101,12 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
   const int64_t classes = x.size(-1), rows = targets.numel();
   Shape pair = targets.shape();
   pair.append(2);
-  const Tensor sums(pair, x.dtype());  // the largest logit of each row, and the inverse sum of exponentials
+  const Tensor row_stats(pair, x.dtype());  // the largest logit of each row, and the inverse sum of exponentials
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::cross_entropy(rows, classes, x.data<T>(), t.picked.data(), t.counted.data(), static_cast<T>(smoothing),
-                           losses.data<T>(), sums.data<T>());
+                           losses.data<T>(), row_stats.data<T>());
   });
-  auto backward = [logits, t, smoothing, sums, rows, classes](const Tensor& dloss, Grads& grads) {
+  auto backward = [logits, t, smoothing, row_stats, rows, classes](const Tensor& dloss, Grads& grads) {
     const DType dtype = logits.dtype();
     if (Tape::recording()) {
       Shape rows_of_one = t.counted.shape();
@@ -121,7 +121,7 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     const Tensor from = dense(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
     with_type(dtype, [&]<class T>(T) {
       kernels::cross_entropy_backward(rows, classes, from.data<T>(), t.picked.data(), t.counted.data(),
-                                      static_cast<T>(smoothing), sums.data<T>(),
+                                      static_cast<T>(smoothing), row_stats.data<T>(),
                                       static_cast<T>(dloss.item() * t.share()), dx.data<T>());
     });
     grads.add(0, dx);

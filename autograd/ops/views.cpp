@@ -8,7 +8,7 @@
 namespace reel {
 namespace {
 
-/// `shape` with its one -1 replaced by what is left of `count` elements.
+/// `shape`, its one -1 replaced by the size that makes it hold as many elements as `from`. Throws where none does.
 Shape complete(const char* operation, Shape shape, const Shape& from) {
   const int64_t count = numel(from);
   int unknown = -1;
@@ -57,7 +57,7 @@ std::optional<Strides> view_strides(const Shape& from, const Strides& strides, c
   return result;
 }
 
-/// The shape of `x`'s elements under another one, as a view: the derivative is the same step back.
+/// The elements of x under another shape, as a view.          dx = dy in x's shape
 Tensor record_view(const Tensor& x, const Shape& shape, const Strides& strides) {
   return record("view", {x}, Tensor(x, shape, strides),
                 [shape = x.shape()](const Tensor& dy, Grads& grads) { grads.add(0, reshape(dy, shape)); });

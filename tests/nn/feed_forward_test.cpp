@@ -6,7 +6,7 @@ using namespace reel;
 using namespace reel::nn;
 using namespace reel::tests;
 
-TEST_CASE("feed forward: wider and back, named by position") {
+TEST_CASE("feed forward: up and down, named by position") {
   manual_seed(60);
   const FeedForward ff(3, 5, Activation::gelu, DType::f64);
   CHECK(names(ff) == std::vector<std::string>{"0.weight", "0.bias", "2.weight", "2.bias"});

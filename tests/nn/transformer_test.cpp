@@ -76,22 +76,22 @@ TEST_CASE("transformer: what stands around the layers") {
 
   const Transformer post(small());
   const Transformer::Frame& after = post.encoder.frame;
-  CHECK(close(after.enter(tokens, times), after.layer_norm(rows_of(after.word_emb) * 2.0 + table)));  // √4
-  CHECK(after.leave(table).same(table));
+  CHECK(close(after.embed(tokens, times), (*after.layer_norm)(rows_of(after.word_emb) * 2.0 + table)));  // √4
+  CHECK(after.final_norm(table).same(table));
 
   Config config = small();
   config.norm_embeddings = false;
   const Transformer bare(config);
-  CHECK(close(bare.encoder.frame.enter(tokens, times), rows_of(bare.encoder.frame.word_emb) * 2.0 + table));
-  CHECK(bare.decoder.frame.leave(table).same(table));
+  CHECK(close(bare.encoder.frame.embed(tokens, times), rows_of(bare.encoder.frame.word_emb) * 2.0 + table));
+  CHECK(bare.decoder.frame.final_norm(table).same(table));
   CHECK(names(bare).size() + 4 == names(post).size());  // two scales and two shifts fewer
 
   config.norm = Norm::pre;  // which needs one at the end
   config.scale_embeddings = false;
   const Transformer pre(config);
   const Transformer::Frame& before = pre.decoder.frame;
-  CHECK(close(before.enter(tokens, times), rows_of(before.word_emb) + table));
-  CHECK(same_bits(before.leave(table), before.layer_norm(table)));
+  CHECK(close(before.embed(tokens, times), rows_of(before.word_emb) + table));
+  CHECK(same_bits(before.final_norm(table), (*before.layer_norm)(table)));
 }
 
 TEST_CASE("transformer: words and positions start so that neither drowns the other") {
@@ -136,7 +136,7 @@ TEST_CASE("transformer: drops of the embeddings with their positions") {
   config.norm = Norm::pre;
   config.dropout = 1;
   const Transformer model(config);
-  CHECK(model.encoder.frame.enter(Ids({1, 2}, {3, 5}), Ids({1, 2}, {0, 1})).to_vector() == Values(8, 0));
+  CHECK(model.encoder.frame.embed(Ids({1, 2}, {3, 5}), Ids({1, 2}, {0, 1})).to_vector() == Values(8, 0));
 }
 
 TEST_CASE("transformer: encoder and decoder are their layers, one after another") {
@@ -147,13 +147,13 @@ TEST_CASE("transformer: encoder and decoder are their layers, one after another"
   const Ids source({2, 3}, {1, 2, 3, 4, pad, pad}), target({2, 2}, {1, 2, 3, pad});
   const Packing of_source(source, pad), of_target(target, pad);
   const Mask hide_source = Mask::padding(source, pad), hide_target = Mask::padding(target, pad) & Mask::causal();
-  Tensor memory = model.encoder.frame.enter(source, Ids({2, 3}, {0, 1, 2, 0, 1, 2}));
+  Tensor memory = model.encoder.frame.embed(source, Ids({2, 3}, {0, 1, 2, 0, 1, 2}));
   for (const auto& layer : model.encoder.layer_stack) {
     memory = layer.pos_ffn(layer.slf_attn(memory, hide_source).output);
   }
   // Here the maps are kept, and padding goes through all layers.
   CHECK(close(of_source.pack(model.encode(source)), of_source.pack(memory)));
-  Tensor x = model.decoder.frame.enter(target, Ids({2, 2}, {0, 1, 0, 1}));
+  Tensor x = model.decoder.frame.embed(target, Ids({2, 2}, {0, 1, 0, 1}));
   for (const auto& layer : model.decoder.layer_stack) {
     x = layer.slf_attn(x, hide_target).output;
     x = layer.pos_ffn(layer.enc_attn(x, memory, hide_source).output);
