@@ -10,9 +10,9 @@
 namespace reel {
 namespace {
 
-constexpr std::uint64_t words_per_block = 4;
+using kernels::words_per_block;
 
-std::array<std::uint32_t, 4> block_at(const Generator::State& state) {
+std::array<std::uint32_t, words_per_block> block_at(const Generator::State& state) {
   using kernels::philox::high, kernels::philox::low;
   std::uint64_t block = state.position / words_per_block;
   return kernels::philox4x32({low(block), high(block), 0, 0}, {low(state.seed), high(state.seed)});

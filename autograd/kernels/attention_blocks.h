@@ -7,6 +7,7 @@
 #include "autograd/kernels/attention.h"
 #include "autograd/kernels/pack.h"
 #include "autograd/kernels/parallel.h"
+#include "autograd/kernels/philox.h"
 #include "autograd/kernels/simd.h"
 
 namespace reel::kernels::attention_blocks {
@@ -137,19 +138,19 @@ struct Head {
   const std::int32_t* hidden;
 };
 
-/// Blocks of four random words for a row of weights.
-inline int64_t blocks_for(int64_t queries) { return (queries + 3) / 4; }
+/// How many blocks of random words a row of weights takes.
+inline int64_t blocks_for(int64_t queries) { return divide_up(queries, words_per_block); }
 
 /// The random words for the weights of a block: rows of whole blocks of words.
 inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, const Block& block,
                                        Buffer<std::uint32_t>& buffer) {
   const int64_t row = blocks_for(shape.queries), part = blocks_for(block.queries.size()), keys = block.keys.size();
-  const int64_t start = (head * shape.keys + block.keys.begin) * row + block.queries.begin / 4;
-  std::uint32_t* words = buffer.room(keys * part * 4);
+  const int64_t start = (head * shape.keys + block.keys.begin) * row + block.queries.begin / words_per_block;
+  std::uint32_t* words = buffer.room(keys * part * words_per_block);
   const int64_t keys_at_once = part == row ? keys : 1;
   for (int64_t s = 0; s < keys; s += keys_at_once) {
     philox4x32_words(keys_at_once * part, shape.dropout.first_block + static_cast<std::uint64_t>(start + s * row),
-                     shape.dropout.key, words + s * part * 4);
+                     shape.dropout.key, words + s * part * words_per_block);
   }
   return words;
 }
@@ -160,7 +161,7 @@ void drop_weights(const DropoutMask& mask, const std::uint32_t* words, const Blo
                   std::type_identity_t<Matrix<const T>> from, Matrix<T> to) {
   const int64_t count = block.queries.size();
   for (int64_t s = 0; s < block.keys.size(); ++s) {
-    drop(mask, count, words + s * blocks_for(count) * 4, from.at(s, 0).data, to.at(s, 0).data);
+    drop(mask, count, words + s * blocks_for(count) * words_per_block, from.at(s, 0).data, to.at(s, 0).data);
   }
 }
 

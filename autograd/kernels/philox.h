@@ -15,6 +15,9 @@
 
 namespace reel::kernels {
 
+/// How many random words, of 32 bits, a block has.
+inline constexpr int64_t words_per_block = 4;
+
 // The multipliers were searched for by the paper's authors; the key's steps are the golden ratio and sqrt(3) - 1.
 namespace philox {
 constexpr std::uint64_t multiplier_0 = 0xD2511F53, multiplier_1 = 0xCD9E8D57;
@@ -90,12 +93,12 @@ inline void philox4x32_words(int64_t blocks, std::uint64_t first_block, std::uin
   for (; blocks >= philox::group; blocks -= philox::group) {
     philox::write_group(first_block, key, words);
     first_block += static_cast<std::uint64_t>(philox::group);
-    words += 4 * philox::group;
+    words += words_per_block * philox::group;
   }
   if (blocks == 0) return;
-  std::uint32_t last[4 * philox::group];
+  std::uint32_t last[words_per_block * philox::group];
   philox::write_group(first_block, key, last);
-  std::copy_n(last, 4 * blocks, words);
+  std::copy_n(last, words_per_block * blocks, words);
 }
 
 }  // namespace reel::kernels

@@ -7,6 +7,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "autograd/kernels/philox.h"
 #include "autograd/kernels/prefetch.h"
 #include "autograd/ops.h"
 #include "autograd/ops/dropout.h"
@@ -118,7 +119,8 @@ struct Problem {
   }
 
   Generator::State random_of(const Part& part) const {
-    return {random.seed, random.position + 4 * static_cast<std::uint64_t>(part.own.random_blocks)};
+    const int64_t words = kernels::words_per_block * part.own.random_blocks;
+    return {random.seed, random.position + static_cast<std::uint64_t>(words)};
   }
 
   HeadsOf heads_of(const Tensor& x) const {
@@ -176,7 +178,7 @@ struct Problem {
     out = laid_out_as(q, with_matrices(q, q.size(-2), v.size(-1)));
     log_sums = Tensor({next.log_sums}, q.dtype());
     weights = Tensor({next.weights}, q.dtype());
-    if (drop > 0) random = generator.reserve(4 * static_cast<std::uint64_t>(next.random_blocks));
+    if (drop > 0) random = generator.reserve(static_cast<std::uint64_t>(kernels::words_per_block * next.random_blocks));
   }
 
   /// body(part, shape, its weights) for every part, several of them in parallel.
@@ -230,7 +232,7 @@ void differentiate(const Problem& problem, const Tensor& some_dout, Grads& grads
 Tensor dropped_ones(const Problem& problem, const Part& part) {
   Shape shape = problem.q.shape();  // (..., S, T), as the kernel has them, each row of whole blocks of random words
   shape[shape.rank() - 2] = part.keys;
-  shape[shape.rank() - 1] = (part.queries + 3) / 4 * 4;
+  shape[shape.rank() - 1] = kernels::round_up(part.queries, kernels::words_per_block);
   Generator generator;
   generator.set_state(problem.random_of(part));
   return transpose(slice(dropout(ones(shape, problem.q.dtype()), problem.drop, generator), -1, 0, part.queries), -1,

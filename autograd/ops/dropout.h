@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autograd/kernels/dropout.h"
+#include "autograd/kernels/philox.h"
 #include "autograd/random.h"
 
 namespace reel {
@@ -11,7 +12,10 @@ namespace reel {
 /// Drops with probability p < 1 by the random words from `start` on, which begins a block.
 inline kernels::DropoutMask dropout_mask(double p, const Generator::State& start) {
   const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
-  return {.key = start.seed, .first_block = start.position / 4, .threshold = threshold, .scale = 1 / (1 - p)};
+  return {.key = start.seed,
+          .first_block = start.position / kernels::words_per_block,
+          .threshold = threshold,
+          .scale = 1 / (1 - p)};
 }
 
 }  // namespace reel
