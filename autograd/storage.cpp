@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/kernels/machine.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
@@ -21,8 +22,8 @@
 namespace reel {
 namespace {
 
-constexpr std::size_t cache_line = 64;
-constexpr std::size_t page = 4096;
+using kernels::cache_line, kernels::page;
+
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // From here on blocks are cut from the range. Smaller ones are found faster in a list of their size.
@@ -37,7 +38,7 @@ std::size_t round_up(std::size_t bytes, std::size_t step) { return (bytes + step
 std::size_t size_of_block(std::size_t bytes) {
   if (is_large(bytes)) return round_up(bytes + 1, page);
   if (bytes <= cache_line) return cache_line;
-  return round_up(bytes, std::max(cache_line, std::bit_ceil(bytes) / 8));
+  return round_up(bytes, std::max<std::size_t>(cache_line, std::bit_ceil(bytes) / 8));
 }
 
 /// Bytes that the machine has. More can be asked for, but not used.

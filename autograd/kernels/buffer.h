@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/machine.h"
 
 namespace reel::kernels {
 
@@ -29,7 +29,7 @@ class Buffer {
   }
 
  private:
-  static constexpr std::align_val_t alignment{vector_alignment};
+  static constexpr std::align_val_t alignment{cache_line};
   struct Free {
     void operator()(T* numbers) const { ::operator delete(numbers, alignment); }
   };

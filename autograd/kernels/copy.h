@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/nest.h"
 #include "autograd/kernels/parallel.h"
 #include "autograd/kernels/rows.h"
@@ -18,7 +19,7 @@ namespace detail {
 
 /// How many elements a cache line holds.
 template <class T>
-constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
+constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 
 /// to[i * to_stride + j] = from[j * from_stride + i] for i < rows and j < columns <= line<T>: lines are written whole.
 template <class T>

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "autograd/kernels/buffer.h"
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
@@ -53,7 +54,7 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
 template <class T>
 void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, const T* mean, const T* rstd,
                          const T* dy, T* dx, T* dweight, T* dbias) {
-  constexpr int64_t ahead = 8192 / sizeof(T);  // two pages: by itself a processor looks ahead within one
+  constexpr int64_t ahead = 2 * page / static_cast<int64_t>(sizeof(T));  // by itself a processor looks ahead within one
   const T share = T(1) / static_cast<T>(n);
   const int64_t pieces = weight ? divide_up(rows, detail::rows_per_chunk) : 0;
   thread_local Buffer<T> buffer;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "autograd/kernels/buffer.h"
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/prefetch.h"
 #include "autograd/kernels/rows.h"
@@ -16,17 +17,17 @@ namespace reel::kernels {
 template <class T>
 inline constexpr int64_t panel_width = 2 * lanes<T>;
 
-/// Whether rows this far apart compete for the same few places in the first cache, which holds addresses that agree
-/// in their last 12 bits in no more than 8 to 12 places.
+/// Whether rows this far apart compete for the same few places in the first cache, which has no more than 8 to 12 for
+/// all addresses that are alike within their pages.
 template <class T>
 bool collides(int64_t stride) {
-  return stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
+  return stride * static_cast<int64_t>(sizeof(T)) % page == 0;
 }
 
 /// Whether each row lies in another page of memory: the processor knows the places of few of them at a time.
 template <class T>
 bool far_apart(int64_t stride) {
-  return stride * static_cast<int64_t>(sizeof(T)) >= 4096;
+  return stride * static_cast<int64_t>(sizeof(T)) >= page;
 }
 
 /// body(i) for all blocks of `size` among `count` >= size items; the last one may overlap the one before.

@@ -20,7 +20,7 @@
 #include <sched.h>
 #endif
 
-#include "autograd/kernels/simd.h"
+#include "autograd/kernels/machine.h"
 
 namespace reel::kernels {
 namespace {
@@ -130,7 +130,7 @@ class Pool {
   static constexpr std::chrono::microseconds spin_time{100};
 
   /// The chunks that a thread begins with; on a cache line of its own, for it is changed at every chunk.
-  struct alignas(vector_alignment) Part {
+  struct alignas(cache_line) Part {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
   };
@@ -257,7 +257,7 @@ class Pool {
 
   std::vector<Part> parts_;  // the caller's, then those of the workers in their order
 
-  alignas(vector_alignment) std::atomic<State> state_{0};  // on a cache line of its own, for all threads watch it
+  alignas(cache_line) std::atomic<State> state_{0};  // on a cache line of its own, for all threads watch it
 };
 
 Pool& pool() {

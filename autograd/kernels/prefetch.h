@@ -11,17 +11,15 @@
 #include <span>
 #include <vector>
 
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/parallel.h"
 
 namespace reel::kernels {
 
-inline constexpr int64_t cache_line = 64;  // bytes
-
 /// Whether so many numbers fit the second cache.
 template <class T>
 bool stays_near(int64_t numbers) {
-  constexpr int64_t second_cache = int64_t{1} << 20;  // bytes
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
 }
 
@@ -39,7 +37,7 @@ inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0
 /// within a line goes on into one more.
 template <int64_t most, int locality, class T>
 [[gnu::always_inline]] inline void prefetch_run(const T* first, int64_t count) {
-  constexpr auto line = static_cast<int64_t>(cache_line / sizeof(T));
+  constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 #pragma GCC unroll 8
   for (int64_t i = 0; i < most; i += line) __builtin_prefetch(first + i, 0, locality);
   __builtin_prefetch(first + count - 1, 0, locality);

@@ -30,6 +30,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "autograd/kernels/machine.h"
+
 namespace reel::kernels {
 
 using std::int64_t;
@@ -58,8 +60,8 @@ inline constexpr bool has_masks = XSIMD_WITH_AVX512F || XSIMD_WITH_AVX2;
 #endif
 inline constexpr bool has_halves = REEL_HAS_HALVES;
 
-/// Bytes: a cache line, and no vector is wider.
-inline constexpr std::size_t vector_alignment = 64;
+/// No vector is wider.
+inline constexpr int64_t vector_alignment = cache_line;
 
 // ---- memory; no alignment is asked for ----
 
@@ -429,31 +431,6 @@ Vec<T> erf(const Vec<T>& x) {
   } else {
     return xsimd::erf(detail::clamp(x, 6.0));  // it would square larger arguments to infinity and return NaN
   }
-}
-
-// ---- the machine ----
-
-/// From here on the calling thread reads and writes denormal numbers as 0: they are worth nothing in training, and
-/// each can cost a hundred cycles.
-inline void flush_denormals() {
-#if XSIMD_WITH_SSE2
-  constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
-  _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
-#elif XSIMD_WITH_NEON64
-  constexpr std::uint64_t flush_to_zero = std::uint64_t{1} << 24;
-  std::uint64_t control;
-  asm volatile("mrs %0, fpcr" : "=r"(control));
-  asm volatile("msr fpcr, %0" : : "r"(control | flush_to_zero));
-#endif
-}
-
-/// What a thread does while it waits for another one in a loop: leaves the core's resources to its neighbour.
-inline void pause() {
-#if XSIMD_WITH_SSE2
-  _mm_pause();
-#elif XSIMD_WITH_NEON64
-  asm volatile("isb");
-#endif
 }
 
 }  // namespace reel::kernels

@@ -13,7 +13,7 @@ TEMPLATE_TEST_CASE("a buffer begins where a cache line does, and grows when it h
   for (const int64_t size : {1, 3, 17, 1000, 100'000}) {
     TestType* const numbers = buffer.room(size);
     CAPTURE(size);
-    CHECK(reinterpret_cast<std::uintptr_t>(numbers) % vector_alignment == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(numbers) % cache_line == 0);
     CHECK(std::all_of(numbers, numbers + size, [](TestType x) { return x == TestType(0); }));
     std::fill_n(numbers, size, TestType(7));
   }

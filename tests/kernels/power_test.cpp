@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "autograd/kernels/machine.h"
 #include "tests/catch.h"
 #include "tests/kernels/twins.h"
 

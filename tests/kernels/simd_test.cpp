@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -176,18 +175,4 @@ TEMPLATE_TEST_CASE("functions agree with the C library", "[simd]", float, double
   check_function<T>([](const Vec<T>& x) { return tanh(x); }, std::tanh, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 3);
   check_function<T>([](const Vec<T>& x) { return erf(x); }, std::erf, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 90);
   check_function<T>([](const Vec<T>& x) { return sqrt(x); }, std::sqrt, Limits::min(), Limits::max(), 0.5);
-}
-
-TEMPLATE_TEST_CASE("flush_denormals holds for the thread that calls it", "[simd]", float, double) {
-  using T = TestType;
-  auto half_of_the_smallest = [] {
-    volatile T smallest = std::numeric_limits<T>::min();
-    return smallest * T(0.5);
-  };
-  T elsewhere = 1;
-  std::thread([&] {
-    flush_denormals();
-    elsewhere = half_of_the_smallest();
-  }).join();
-  CHECK(elsewhere == 0);
 }
