@@ -1,9 +1,7 @@
 #include "autograd/kernels/simd.h"
 
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -21,42 +19,6 @@ std::vector<T> counting(int64_t n) {
   std::vector<T> values(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i + 1);
   return values;
-}
-
-template <class T>
-using Function = std::function<Vec<T>(const Vec<T>&)>;
-
-/// Compares with the C library in long double, at magnitudes spread evenly on a logarithmic scale and at the values
-/// where functions go wrong. `limit` is in units of the last place.
-template <class T>
-void check_function(const Function<T>& function, long double (*reference)(long double), long double low,
-                    long double high, double limit) {
-  std::vector<T> inputs = {0, -T(0), 1, -1, T(0.5), T(-0.5)};
-  for (T value : {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()}) {
-    inputs.insert(inputs.end(), {value, -value});
-  }
-  inputs.push_back(std::numeric_limits<T>::quiet_NaN());
-  std::mt19937 random(1);
-  std::uniform_real_distribution<double> exponent(static_cast<double>(std::log(low)),
-                                                  static_cast<double>(std::log(high)));
-  for (int i = 0; i < 20000; ++i) {
-    T magnitude = static_cast<T>(std::exp(exponent(random)));
-    inputs.insert(inputs.end(), {magnitude, -magnitude});
-  }
-
-  double worst = 0;
-  T worst_at = 0;
-  for (T x : inputs) {
-    T y = to_array<T>(function(splat(x)))[0];
-    double error = ulps(y, reference(x));
-    if (error > worst) {
-      worst = error;
-      worst_at = x;
-    }
-    if (x == 0 && y == 0) CHECK(std::signbit(y) == std::signbit(reference(x)));
-  }
-  INFO("worst at " << worst_at);
-  CHECK(worst <= limit);
 }
 
 }  // namespace
@@ -160,19 +122,4 @@ TEMPLATE_TEST_CASE("reductions see every lane", "[simd]", float, double) {
     value = before;
   }
   CHECK(reduce_max(splat(-std::numeric_limits<T>::infinity())) == -std::numeric_limits<T>::infinity());
-}
-
-TEMPLATE_TEST_CASE("functions agree with the C library", "[simd]", float, double) {
-  using T = TestType;
-  using Limits = std::numeric_limits<T>;
-  long double overflow = std::log(static_cast<long double>(Limits::max()));
-  check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 1e-8l, 2 * overflow, 3);
-  check_function<T>([](const Vec<T>& x) { return exp(x); }, std::exp, 0.99l * overflow, 1.01l * overflow, 3);
-  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, Limits::min(), Limits::max(), 2);
-  check_function<T>([](const Vec<T>& x) { return log(x); }, std::log, 0.5l, 2.0l, 2);
-  check_function<T>([](const Vec<T>& x) { return sin(x); }, std::sin, 1e-8l, 1e9l, 4);
-  check_function<T>([](const Vec<T>& x) { return cos(x); }, std::cos, 1e-8l, 1e9l, 4);
-  check_function<T>([](const Vec<T>& x) { return tanh(x); }, std::tanh, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 3);
-  check_function<T>([](const Vec<T>& x) { return erf(x); }, std::erf, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 90);
-  check_function<T>([](const Vec<T>& x) { return sqrt(x); }, std::sqrt, Limits::min(), Limits::max(), 0.5);
 }
