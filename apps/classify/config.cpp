@@ -12,7 +12,7 @@ const std::vector<std::pair<std::string, std::string>>& review_defaults() {
 void declare_classify(Options& o, ClassifyConfig& c) {
   std::string small;
   for (const auto& [name, value] : review_defaults()) small += " --" + name + " " + value;
-  o.section("Data");
+  o.section("Data", Fixed::yes);
   o.add(&c.data, "data", 'D', "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
         "it, small reviews from a grammar, and these defaults:" +
@@ -32,7 +32,7 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.add(&c.length, "max", 'M', "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.keep, "keep", Options::no_letter, {"start", "end"}, "which end of a longer text is read");
 
-  o.section("Model");
+  o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", Options::no_letter, {"ctransformer", "textclassification"},
                "pooled by the mean or, with --max-pool, by the maximum; or textclassification, always by the mean");
   o.add_flag(&c.max_pool, "max-pool", Options::no_letter, "pool by the maximum").only_for("model", {"ctransformer"});
@@ -54,13 +54,14 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.add_choice(&c.activation, "activation", Options::no_letter, {"relu", "gelu"}, "of the feed-forward networks");
   o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
         at_least(0).and_less_than(1));
-  o.add(&c.word_dropout, "word-dropout", Options::no_letter, "P",
-        "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
-        at_least(0).and_less_than(1));
 
   o.section("Training");
   o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
         at_least(1).and_at_most(1 << 20));
+  o.add(&c.word_dropout, "word-dropout", Options::no_letter, "P",
+        "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
+        at_least(0).and_less_than(1));
+  declare_batches(o, c.training, Fixed::yes);
   declare_training(o, c.training);
 
   o.section("Run");

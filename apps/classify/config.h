@@ -36,10 +36,10 @@ struct ClassifyConfig {
   std::string norm = "post";
   std::string activation = "relu";
   double dropout = 0;
-  double word_dropout = 0;
 
   // training
   std::int64_t epochs = 80;
+  double word_dropout = 0;
   TrainingConfig training{.batch_size = 4, .learning_rate = 1e-4, .lr_warmup = 10'000, .out = "runs/classify"};
 };
 

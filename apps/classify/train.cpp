@@ -1,6 +1,5 @@
 #include "apps/classify/train.h"
 
-#include <array>
 #include <iostream>
 #include <numeric>
 
@@ -181,15 +180,6 @@ class ClassifyTask : public Task {
   bool finished_ = false;
 };
 
-/// What shapes the model, its vocabulary, its data and an epoch's steps.
-constexpr std::array<std::string_view, 26> fixed{"data",        "label-column", "text-column", "header",
-                                                 "split",       "final",        "vocab-size",  "min-count",
-                                                 "punctuation", "max",          "keep",        "model",
-                                                 "max-pool",    "mask-padding", "embedding",   "embedding-deviation",
-                                                 "positions",   "heads",        "depth",       "hidden",
-                                                 "norm",        "activation",   "dropout",     "batch-size",
-                                                 "accumulate",  "random-seed"};
-
 }  // namespace
 
 void train_classifier(Options& options, ClassifyConfig& config) {
@@ -197,10 +187,8 @@ void train_classifier(Options& options, ClassifyConfig& config) {
   std::optional<Checkpoint> saved;
   TrainedClassifier trained;
   if (config.training.resume) {
-    const auto path = checkpoint_path(config.training.out);
-    saved = load_checkpoint(path, "classify");
-    restore_options(options, *saved, fixed);
-    trained = restore_classifier(*saved, path);
+    saved = load_run(config.training.out, "classify", options);
+    trained = restore_classifier(*saved, checkpoint_path(config.training.out));
   } else {
     if (config.data.empty()) options.set_defaults(review_defaults());
     start_random(config.training);

@@ -116,8 +116,12 @@ std::string Options::Condition::words() const {
 
 // ---- declaration
 
-void Options::section(std::string title, std::optional<Condition> condition) {
-  sections_.push_back({std::move(title), std::move(condition), options_.size()});
+void Options::section(std::string title, Fixed fixed) {
+  sections_.push_back({std::move(title), {}, fixed, options_.size()});
+}
+
+void Options::section(std::string title, Condition condition) {
+  sections_.push_back({std::move(title), std::move(condition), Fixed::no, options_.size()});
 }
 
 Options& Options::add_option(Option option) {
@@ -128,7 +132,10 @@ Options& Options::add_option(Option option) {
   }
   option.initial = option.get();
   option.set(option.initial);  // a default that breaks its own rule could be kept but not restored
-  if (!sections_.empty()) option.section_condition = sections_.back().condition;
+  if (!sections_.empty()) {
+    option.section_condition = sections_.back().condition;
+    option.fixed = sections_.back().fixed;
+  }
   options_.push_back(std::move(option));
   return *this;
 }
@@ -159,6 +166,12 @@ Options& Options::add_flag(bool* value, std::string name, char letter, std::stri
 Options& Options::only_for(std::string other, std::vector<std::string> values) {
   if (options_.empty()) fail("options: there is none yet that could depend on --", other);
   options_.back().conditions.push_back({std::move(other), std::move(values)});
+  return *this;
+}
+
+Options& Options::fixed(Fixed fixed) {
+  if (options_.empty()) fail("options: there is none yet that could be fixed");
+  options_.back().fixed = fixed;
   return *this;
 }
 
@@ -199,11 +212,15 @@ std::string Options::Option::get() const {
   return *std::get<std::string*>(target);
 }
 
-bool Options::given(std::string_view name) const {
+const Options::Option& Options::declared(std::string_view name) const {
   const Option* option = find_name(options_, name);
-  if (!option) fail("options: there is no --", name, " that could be given");
-  return option->given;
+  if (!option) fail("options: there is no --", name);
+  return *option;
 }
+
+bool Options::given(std::string_view name) const { return declared(name).given; }
+
+bool Options::is_fixed(std::string_view name) const { return declared(name).fixed == Fixed::yes; }
 
 std::vector<std::pair<std::string, std::string>> Options::values() const {
   std::vector<std::pair<std::string, std::string>> result;

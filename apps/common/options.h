@@ -52,6 +52,9 @@ inline Range more_than(double value) { return Range{.low = value, .low_is_in = f
 /// A double as a person writes it, exact when read again: 0.001, 1e-5.
 std::string number_text(double value);
 
+/// Whether a run has to end with what it began with, such as the size of its model: --resume cannot change it.
+enum class Fixed { no, yes };
+
 class Options {
  public:
   static constexpr char no_letter = '\0';
@@ -65,8 +68,9 @@ class Options {
     std::string words() const;
   };
 
-  /// Starts a section: -h lists what is added from here on under this title. All of it shares the condition, if any.
-  void section(std::string title, std::optional<Condition> condition = {});
+  /// Starts a section: -h lists what is added from here on under this title. All of it is fixed, or shares a condition.
+  void section(std::string title, Fixed fixed = Fixed::no);
+  void section(std::string title, Condition condition);
 
   // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
   // help: N, RATE, FILE.
@@ -80,6 +84,8 @@ class Options {
   Options& add_flag(bool* value, std::string name, char letter, std::string help);
   /// A condition of the option added last.
   Options& only_for(std::string other, std::vector<std::string> values);
+  /// Whether the option added last is, whatever its section says.
+  Options& fixed(Fixed fixed = Fixed::yes);
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
@@ -93,6 +99,7 @@ class Options {
 
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
+  bool is_fixed(std::string_view name) const;
 
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const std::vector<std::pair<std::string, std::string>>& values);
@@ -119,6 +126,7 @@ class Options {
     std::string initial{};
     std::vector<Condition> conditions{};  // but for that of its section
     std::optional<Condition> section_condition{};
+    Fixed fixed = Fixed::no;
     bool given = false;
 
     bool is_flag() const { return std::holds_alternative<bool*>(target); }
@@ -134,6 +142,7 @@ class Options {
   struct Section {
     std::string title;
     std::optional<Condition> condition;
+    Fixed fixed;
     std::size_t first;  // among options_
   };
 
@@ -146,6 +155,7 @@ class Options {
   class Parser;
 
   Options& add_option(Option option);
+  const Option& declared(std::string_view name) const;
   /// The first condition of `option` that is not met; null if none.
   const Condition* unmet(const Option& option) const;
 

@@ -46,15 +46,16 @@ ScoreSum score_sum_from(const Json& json) {
 
 }  // namespace
 
-void restore_options(Options& options, const Checkpoint& saved, std::span<const std::string_view> fixed) {
+Checkpoint load_run(const std::string& folder, const std::string& app, Options& options) {
+  Checkpoint saved = load_checkpoint(checkpoint_path(folder), app);
   const auto kept = string_pairs_from(note(saved, "options"));
   options.restore(kept);
   for (const auto& [name, value] : options.values()) {
-    const bool is_fixed = std::find(fixed.begin(), fixed.end(), name) != fixed.end();
-    if (is_fixed && std::find(kept.begin(), kept.end(), std::pair(name, value)) == kept.end()) {
+    if (options.is_fixed(name) && std::find(kept.begin(), kept.end(), std::pair(name, value)) == kept.end()) {
       throw UsageError(text("--", name, " cannot change within a run; leave it out with --resume, or start anew"));
     }
   }
+  return saved;
 }
 
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch) {

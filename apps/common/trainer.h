@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,9 +77,9 @@ struct Plan {
 /// `epochs` times through the data, with a score after each time.
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch);
 
-/// For --resume: puts the options of a saved run back, except those given anew. Throws UsageError if one of `fixed` was
-/// given another value: what shapes the model or its data cannot change half-way.
-void restore_options(Options& options, const Checkpoint& saved, std::span<const std::string_view> fixed);
+/// For --resume: the checkpoint that a run of `app` has left in `folder`; puts its options back, except those given
+/// anew. Throws UsageError if one that is fixed was given another value.
+Checkpoint load_run(const std::string& folder, const std::string& app, Options& options);
 
 class Trainer {
  public:

@@ -12,10 +12,14 @@ std::int64_t TrainingConfig::steps_for(std::int64_t examples) const {
   return examples / at_once + (examples % at_once > 0 ? 1 : 0);
 }
 
-void declare_training(Options& o, TrainingConfig& c) {
-  o.add(&c.batch_size, "batch-size", 'b', "N", "examples in a batch", at_least(1).and_at_most(1 << 20));
+void declare_batches(Options& o, TrainingConfig& c, Fixed fixed) {
+  o.add(&c.batch_size, "batch-size", 'b', "N", "examples in a batch", at_least(1).and_at_most(1 << 20)).fixed(fixed);
   o.add(&c.accumulate, "accumulate", Options::no_letter, "N",
-        "batches that make one step, as if they were one large batch", at_least(1).and_at_most(1 << 20));
+        "batches that make one step, as if they were one large batch", at_least(1).and_at_most(1 << 20))
+      .fixed(fixed);
+}
+
+void declare_training(Options& o, TrainingConfig& c) {
   o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
   o.add(&c.learning_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
@@ -42,7 +46,7 @@ void declare_training(Options& o, TrainingConfig& c) {
 }
 
 void declare_run(Options& o, TrainingConfig& c) {
-  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed");
+  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed").fixed();
   o.add(&c.out, "out", 'o', "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
   o.add(&c.tb_dir, "tb_dir", 'T', "DIR", "folder for TensorBoard's event files; without it, that of --out");
   o.add_flag(&c.resume, "resume", Options::no_letter,

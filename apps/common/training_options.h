@@ -40,7 +40,9 @@ struct TrainingConfig {
   std::int64_t steps_for(std::int64_t examples) const;
 };
 
-/// Declares the options of a step, and then those of the whole run, each group under the section that is open.
+/// Declares how many examples a step takes, which are fixed where a run has epochs of so many steps; how it learns from
+/// them; and what the run as a whole is like: each group under the section that is open.
+void declare_batches(Options& options, TrainingConfig& config, Fixed fixed);
 void declare_training(Options& options, TrainingConfig& config);
 void declare_run(Options& options, TrainingConfig& config);
 

@@ -6,7 +6,7 @@ namespace reel::apps {
 
 void declare_train(Options& o, GenerateConfig& c) {
   const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
-  o.section("Data");
+  o.section("Data", Fixed::yes);
   o.add(&c.data, "data", 'D', "FILE", "text to learn from, UTF-8; without it, Reel's own source");
   o.add_choice(&c.tokenizer, "tokenizer", Options::no_letter, {"char", "byte"},
                "what a token is; byte reads what is not UTF-8, too");
@@ -14,7 +14,7 @@ void declare_train(Options& o, GenerateConfig& c) {
         more_than(0).and_less_than(1));
   o.add_flag(&c.final_run, "final", 'f', "cut what validates in two, and test on the second half once, at the end");
 
-  o.section("Model");
+  o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", Options::no_letter, {"gtransformer", "naive", "conv", "ngram"},
                "which model; all learn by gradients but ngram, which counts");
   o.add(&c.context, "context", 'C', "N", "tokens that a prediction may look back on", at_least(1).and_at_most(1 << 20));
@@ -33,6 +33,7 @@ void declare_train(Options& o, GenerateConfig& c) {
 
   o.section("Training", Options::Condition{"model", learning});
   o.add(&c.num_batches, "num-batches", 'N', "N", "steps; Ctrl-C ends earlier and saves", at_least(1));
+  declare_batches(o, c.training, Fixed::no);
   declare_training(o, c.training);
 
   o.section("Run");

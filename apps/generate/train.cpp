@@ -1,7 +1,6 @@
 #include "apps/generate/train.h"
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -134,10 +133,6 @@ class GenerateTask : public Task {
   std::vector<std::pair<std::string, std::string>> samples_;  // when, and what was written
 };
 
-/// What shapes the model, its vocabulary and its validation part.
-constexpr std::array<std::string_view, 12> fixed{"data",      "tokenizer", "split", "final", "model",   "context",
-                                                 "embedding", "heads",     "depth", "order", "dropout", "random-seed"};
-
 }  // namespace
 
 void train(Options& options, GenerateConfig& config) {
@@ -146,11 +141,9 @@ void train(Options& options, GenerateConfig& config) {
   std::optional<Checkpoint> saved;
   TrainedModel trained;
   if (training.resume) {
-    const auto path = checkpoint_path(training.out);
-    saved = load_checkpoint(path, "generate");
-    restore_options(options, *saved, fixed);
+    saved = load_run(training.out, "generate", options);
     if (config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
-    trained = restore_model(*saved, path);
+    trained = restore_model(*saved, checkpoint_path(training.out));
   } else {
     start_random(training);
   }

@@ -21,20 +21,19 @@ void declare_translate(Options& o, TranslateConfig& c) {
   const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
   std::string small;
   for (const auto& [name, value] : sentence_defaults()) small += " --" + name + " " + value;
-  o.section("Data");
+  o.section("Data", Fixed::yes);
   o.add(&c.data, "data", 'D', "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
         "grammar, English to German, and these defaults:" +
             small);
   o.add(&c.source, "source", Options::no_letter, "ENDING", "of the files to translate from");
   o.add(&c.target, "target", Options::no_letter, "ENDING", "of the files to translate to");
-  o.add_flag(&c.final_run, "final", 'f', "score the test parts once, at the end");
   o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known of each language, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
   o.add(&c.length, "max", 'M', "N", "most words of a sentence that are read", at_least(1).and_at_most(1 << 16));
 
-  o.section("Model");
+  o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", Options::no_letter, {"transformer", "rnn"},
                "encoder and decoder of attention, or of one recurrent layer each");
   o.add(&c.embedding, "embedding", 'E', "N", "width of the model", at_least(1).and_at_most(1 << 16));
@@ -64,10 +63,13 @@ void declare_translate(Options& o, TranslateConfig& c) {
   o.add(&c.label_smoothing, "label-smoothing", Options::no_letter, "SHARE",
         "share of the target that is spread over all words", at_least(0).and_less_than(1));
   o.add_choice(&c.batches, "batches", Options::no_letter, {"random", "bucketed"},
-               "any pairs together, which teaches more, or pairs of about the same length, which takes less time");
+               "any pairs together, which teaches more, or pairs of about the same length, which takes less time")
+      .fixed();
+  declare_batches(o, c.training, Fixed::yes);
   declare_training(o, c.training);
 
   o.section("Run");
+  o.add_flag(&c.final_run, "final", 'f', "score the test parts once, at the end");
   declare_run(o, c.training);
 }
 

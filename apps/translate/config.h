@@ -15,7 +15,6 @@ struct TranslateConfig {
   std::string data;  // empty for the built-in sentences
   std::string source = "de";
   std::string target = "en";
-  bool final_run = false;
   std::int64_t vocabulary = 50'000;
   std::int64_t minimum_count = 2;
   std::int64_t length = 100;
@@ -36,6 +35,7 @@ struct TranslateConfig {
   std::int64_t epochs = 10;
   double label_smoothing = 0;
   std::string batches = "random";
+  bool final_run = false;
   TrainingConfig training{
       .batch_size = 128, .learning_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
 };

@@ -1,7 +1,6 @@
 #include "apps/translate/train.h"
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 
 #include "apps/common/axis.h"
@@ -179,12 +178,6 @@ class TranslateTask : public Task {
   Score score_;
 };
 
-/// What shapes the model, its vocabularies, its data and an epoch's steps.
-constexpr std::array<std::string_view, 20> fixed{"data",   "source",  "target",     "vocab-size", "min-count",
-                                                 "max",    "model",   "embedding",  "heads",      "depth",
-                                                 "hidden", "dropout", "positions",  "norm",       "embedding-norm",
-                                                 "tie",    "batches", "batch-size", "accumulate", "random-seed"};
-
 }  // namespace
 
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
@@ -198,10 +191,8 @@ void train_translator(Options& options, TranslateConfig& config) {
   std::optional<Checkpoint> saved;
   TrainedTranslator trained;
   if (training.resume) {
-    const auto path = checkpoint_path(training.out);
-    saved = load_checkpoint(path, "translate");
-    restore_options(options, *saved, fixed);
-    trained = restore_translator(*saved, path);
+    saved = load_run(training.out, "translate", options);
+    trained = restore_translator(*saved, checkpoint_path(training.out));
   } else {
     if (config.data.empty()) {
       options.set_defaults(sentence_defaults());

@@ -310,6 +310,23 @@ Learning (for --model deep or flat):
 )");
 }
 
+TEST_CASE("an option is fixed as its section is, or as it says itself", "[options]") {
+  std::int64_t depth = 2, batch_size = 4, steps = 100, seed = 1;
+  Options options;
+  CHECK_THROWS_WITH(options.fixed(), ContainsSubstring("none yet that could be fixed"));
+  options.add(&seed, "seed", 'r', "N", "");
+  options.section("Model", Fixed::yes);
+  options.add(&depth, "depth", 'd', "N", "");
+  options.section("Training");
+  options.add(&steps, "steps", 'N', "N", "");
+  options.add(&batch_size, "batch_size", 'b', "N", "", at_least(1)).fixed();
+  CHECK_FALSE(options.is_fixed("seed"));
+  CHECK(options.is_fixed("depth"));
+  CHECK_FALSE(options.is_fixed("steps"));
+  CHECK(options.is_fixed("batch-size"));
+  CHECK_THROWS_AS(options.is_fixed("colour"), reel::Error);
+}
+
 TEST_CASE("doubles survive being kept bit for bit", "[options]") {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(-300, 300);
