@@ -13,52 +13,48 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   std::string small;
   for (const auto& [name, value] : review_defaults()) small += " --" + name + " " + value;
   o.section("Data", Fixed::yes);
-  o.add(&c.data, "data", 'D', "PATH",
+  o.add(&c.data, "D,data", "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
         "it, small reviews from a grammar, and these defaults:" +
             small);
-  o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
-  o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "of a table: its name, or its number from 1");
-  o.add_flag(&c.columns.header, "header", Options::no_letter,
-             "columns go by number, but the first row has their names");
-  o.add(&c.split, "split", Options::no_letter, "SHARE", "share of the training part that trains; the others validate",
+  o.add(&c.columns.label, "label-column", "COLUMN", "of a table: its name, or its number from 1");
+  o.add(&c.columns.text, "text-column", "COLUMN", "of a table: its name, or its number from 1");
+  o.add_flag(&c.columns.header, "header", "columns go by number, but the first row has their names");
+  o.add(&c.split, "split", "SHARE", "share of the training part that trains; the others validate",
         more_than(0).and_less_than(1));
-  o.add_flag(&c.final_run, "final", 'f', "train on the whole training part, and score the test part once, at the end");
-  o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known, the most frequent ones",
+  o.add_flag(&c.final_run, "f,final", "train on the whole training part, and score the test part once, at the end");
+  o.add(&c.vocabulary, "V,vocab-size", "N", "most words that are known, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
-  o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
-  o.add_flag(&c.punctuation, "punctuation", Options::no_letter,
-             "marks are words of their own; otherwise they only separate words");
-  o.add(&c.length, "max", 'M', "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
-  o.add_choice(&c.keep, "keep", Options::no_letter, {"start", "end"}, "which end of a longer text is read");
+  o.add(&c.minimum_count, "min-count", "N", "how often a word must occur to be known", at_least(1));
+  o.add_flag(&c.punctuation, "punctuation", "marks are words of their own; otherwise they only separate words");
+  o.add(&c.length, "M,max", "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
+  o.add_choice(&c.keep, "keep", {"start", "end"}, "which end of a longer text is read");
 
   o.section("Model", Fixed::yes);
-  o.add_choice(&c.model, "model", Options::no_letter, {"ctransformer", "textclassification"},
+  o.add_choice(&c.model, "model", {"ctransformer", "textclassification"},
                "pooled by the mean or, with --max-pool, by the maximum; or textclassification, always by the mean");
-  o.add_flag(&c.max_pool, "max-pool", Options::no_letter, "pool by the maximum").only_for("model", {"ctransformer"});
-  o.add_flag(&c.mask_padding, "mask-padding", Options::no_letter,
+  o.add_flag(&c.max_pool, "max-pool", "pool by the maximum").only_for("model", {"ctransformer"});
+  o.add_flag(&c.mask_padding, "mask-padding",
              "hide what pads shorter texts from attention and pooling; the published models do not");
-  o.add(&c.embedding, "embedding", 'E', "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
-  o.add(&c.embedding_deviation, "embedding-deviation", Options::no_letter, "S",
+  o.add(&c.embedding, "E,embedding", "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
+  o.add(&c.embedding_deviation, "embedding-deviation", "S",
         "standard deviation of the embeddings at the start; a small one, say 0.1, keeps rare words from being noise",
         more_than(0));
   o.add_choice(
-      &c.positions, "positions", Options::no_letter, {"normal", "sinusoidal"},
+      &c.positions, "positions", {"normal", "sinusoidal"},
       "what the position embeddings are before they learn: noise, as published, or waves that tell near from far");
-  o.add(&c.heads, "heads", 'H', "N", "attention heads, each as wide as the embedding",
-        at_least(1).and_at_most(1 << 10));
-  o.add(&c.depth, "depth", 'd', "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));
-  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks; 0 for 4 times the embedding",
+  o.add(&c.heads, "H,heads", "N", "attention heads, each as wide as the embedding", at_least(1).and_at_most(1 << 10));
+  o.add(&c.depth, "d,depth", "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));
+  o.add(&c.hidden, "hidden", "N", "width of the feed-forward networks; 0 for 4 times the embedding",
         at_least(0).and_at_most(1 << 18));
-  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before");
-  o.add_choice(&c.activation, "activation", Options::no_letter, {"relu", "gelu"}, "of the feed-forward networks");
-  o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
-        at_least(0).and_less_than(1));
+  o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before");
+  o.add_choice(&c.activation, "activation", {"relu", "gelu"}, "of the feed-forward networks");
+  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1));
 
   o.section("Training");
-  o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
+  o.add(&c.epochs, "e,num-epochs", "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
         at_least(1).and_at_most(1 << 20));
-  o.add(&c.word_dropout, "word-dropout", Options::no_letter, "P",
+  o.add(&c.word_dropout, "word-dropout", "P",
         "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
         at_least(0).and_less_than(1));
   declare_batches(o, c.training, Fixed::yes);

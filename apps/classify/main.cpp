@@ -29,17 +29,17 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
   o.add(
-      &c.data, "data", 'D', "PATH",
+      &c.data, "D,data", "PATH",
       "texts to score: the test part of a folder, a folder with a folder per class, or one table; without it, the test "
       "part of what it was trained on or, where that has none, the validation part");
-  o.add(&c.columns.label, "label-column", Options::no_letter, "COLUMN",
+  o.add(&c.columns.label, "label-column", "COLUMN",
         "of a table: its name, or its number from 1; without it, as in training");
-  o.add(&c.columns.text, "text-column", Options::no_letter, "COLUMN", "the same for the text");
-  o.add_flag(&c.columns.header, "header", Options::no_letter,
+  o.add(&c.columns.text, "text-column", "COLUMN", "the same for the text");
+  o.add_flag(&c.columns.header, "header",
              "columns go by number, but the first row has their names; --no-header if it has not");
-  o.add(&c.batch_size, "batch-size", 'b', "N", "texts read at once", at_least(1).and_at_most(1 << 20));
+  o.add(&c.batch_size, "b,batch-size", "N", "texts read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
 }
 
@@ -75,7 +75,7 @@ struct PredictConfig {
 
 void declare_predict(Options& o, PredictConfig& c) {
   o.add_arguments(&c.texts, "TEXT", "texts to classify; without any, the lines of standard input that are not empty");
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
   add_threads(o, c.threads);
 }
 

@@ -125,10 +125,14 @@ void Options::section(std::string title, Condition condition) {
 }
 
 Options& Options::add_option(Option option) {
+  if (option.name.find(',') == 1) {
+    option.letter = option.name[0];
+    option.name.erase(0, 2);
+  }
   option.name = with_hyphens(option.name);
   if (find_name(options_, option.name) || option.name == "help") fail("options: --", option.name, " is declared twice");
-  if (option.letter != no_letter && (find_letter(options_, option.letter) || option.letter == 'h')) {
-    fail("options: -", option.letter, " is declared twice");
+  if (option.letter && (find_letter(options_, *option.letter) || option.letter == 'h')) {
+    fail("options: -", *option.letter, " is declared twice");
   }
   option.initial = option.get();
   option.set(option.initial);  // a default that breaks its own rule could be kept but not restored
@@ -140,27 +144,25 @@ Options& Options::add_option(Option option) {
   return *this;
 }
 
-Options& Options::add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help,
-                      Range range) {
-  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+Options& Options::add(std::int64_t* value, std::string name, std::string unit, std::string help, Range range) {
+  return add_option({std::move(name), std::move(unit), std::move(help), value, range});
 }
 
-Options& Options::add(double* value, std::string name, char letter, std::string unit, std::string help, Range range) {
-  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, range});
+Options& Options::add(double* value, std::string name, std::string unit, std::string help, Range range) {
+  return add_option({std::move(name), std::move(unit), std::move(help), value, range});
 }
 
-Options& Options::add(std::string* value, std::string name, char letter, std::string unit, std::string help) {
-  return add_option({std::move(name), letter, std::move(unit), std::move(help), value});
+Options& Options::add(std::string* value, std::string name, std::string unit, std::string help) {
+  return add_option({std::move(name), std::move(unit), std::move(help), value});
 }
 
-Options& Options::add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
-                             std::string help) {
+Options& Options::add_choice(std::string* value, std::string name, std::vector<std::string> choices, std::string help) {
   std::string unit = joined(choices, "|");
-  return add_option({std::move(name), letter, std::move(unit), std::move(help), value, {}, std::move(choices)});
+  return add_option({std::move(name), std::move(unit), std::move(help), value, {}, std::move(choices)});
 }
 
-Options& Options::add_flag(bool* value, std::string name, char letter, std::string help) {
-  return add_option({std::move(name), letter, "", std::move(help), value});
+Options& Options::add_flag(bool* value, std::string name, std::string help) {
+  return add_option({std::move(name), "", std::move(help), value});
 }
 
 Options& Options::only_for(std::string other, std::vector<std::string> values) {
@@ -399,7 +401,7 @@ void Options::parse(std::span<const std::string> arguments) { Parser(*this, argu
 // ---- help
 
 std::string Options::Option::usage() const {
-  std::string out = letter == no_letter ? "      --" : text("  -", letter, ", --");
+  std::string out = letter ? text("  -", *letter, ", --") : "      --";
   return out + name + (unit.empty() ? "" : " " + unit);
 }
 

@@ -4,8 +4,8 @@
 //
 //     Options options;
 //     options.section("Training");
-//     options.add(&config.batch_size, "batch-size", 'b', "N", "examples in a step", at_least(1));
-//     options.add_flag(&config.final_run, "final", 'f', "score the test set once, at the end");
+//     options.add(&config.batch_size, "b,batch-size", "N", "examples in a step", at_least(1));
+//     options.add_flag(&config.final_run, "f,final", "score the test set once, at the end");
 //     options.parse(arguments);
 //
 // Written as --batch-size 12, --batch-size=12, --batch_size 12, -b 12 or -b12; a flag as --final, -f or --no-final.
@@ -57,8 +57,6 @@ enum class Fixed { no, yes };
 
 class Options {
  public:
-  static constexpr char no_letter = '\0';
-
   /// An option has a meaning only while the choice `option` has one of `values`, of which there is at least one.
   struct Condition {
     std::string option;
@@ -72,16 +70,14 @@ class Options {
   void section(std::string title, Fixed fixed = Fixed::no);
   void section(std::string title, Condition condition);
 
-  // Each variable must outlive the Options and hold a default that is in the range. `unit` stands for the value in the
-  // help: N, RATE, FILE.
-  Options& add(std::int64_t* value, std::string name, char letter, std::string unit, std::string help,
-               Range range = {});
-  Options& add(double* value, std::string name, char letter, std::string unit, std::string help, Range range = {});
-  Options& add(std::string* value, std::string name, char letter, std::string unit, std::string help);
+  // `name` is "batch-size" or, with a letter, "b,batch-size"; `unit` stands for the value in the help: N, RATE, FILE.
+  // Each variable must outlive the Options and hold a default that is in the range.
+  Options& add(std::int64_t* value, std::string name, std::string unit, std::string help, Range range = {});
+  Options& add(double* value, std::string name, std::string unit, std::string help, Range range = {});
+  Options& add(std::string* value, std::string name, std::string unit, std::string help);
   /// One word out of `choices`.
-  Options& add_choice(std::string* value, std::string name, char letter, std::vector<std::string> choices,
-                      std::string help);
-  Options& add_flag(bool* value, std::string name, char letter, std::string help);
+  Options& add_choice(std::string* value, std::string name, std::vector<std::string> choices, std::string help);
+  Options& add_flag(bool* value, std::string name, std::string help);
   /// A condition of the option added last.
   Options& only_for(std::string other, std::vector<std::string> values);
   /// Whether the option added last is, whatever its section says.
@@ -117,12 +113,12 @@ class Options {
 
   struct Option {
     std::string name;
-    char letter;
     std::string unit;
     std::string help;
     Target target;
     Range range{};
     std::vector<std::string> choices{};
+    std::optional<char> letter{};
     std::string initial{};
     std::vector<Condition> conditions{};  // but for that of its section
     std::optional<Condition> section_condition{};

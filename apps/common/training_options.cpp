@@ -13,50 +13,45 @@ std::int64_t TrainingConfig::steps_for(std::int64_t examples) const {
 }
 
 void declare_batches(Options& o, TrainingConfig& c, Fixed fixed) {
-  o.add(&c.batch_size, "batch-size", 'b', "N", "examples in a batch", at_least(1).and_at_most(1 << 20)).fixed(fixed);
-  o.add(&c.accumulate, "accumulate", Options::no_letter, "N",
-        "batches that make one step, as if they were one large batch", at_least(1).and_at_most(1 << 20))
+  o.add(&c.batch_size, "b,batch-size", "N", "examples in a batch", at_least(1).and_at_most(1 << 20)).fixed(fixed);
+  o.add(&c.accumulate, "accumulate", "N", "batches that make one step, as if they were one large batch",
+        at_least(1).and_at_most(1 << 20))
       .fixed(fixed);
 }
 
 void declare_training(Options& o, TrainingConfig& c) {
-  o.add_choice(&c.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
+  o.add_choice(&c.optimizer, "optimizer", {"adam", "adamw", "sgd"},
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
-  o.add(&c.learning_rate, "learn-rate", 'l', "RATE", "the highest learning rate", more_than(0));
-  o.add(&c.beta2, "beta2", Options::no_letter, "B", "how slowly Adam forgets squared gradients",
-        at_least(0).and_less_than(1))
+  o.add(&c.learning_rate, "l,learn-rate", "RATE", "the highest learning rate", more_than(0));
+  o.add(&c.beta2, "beta2", "B", "how slowly Adam forgets squared gradients", at_least(0).and_less_than(1))
       .only_for("optimizer", {"adam", "adamw"});
-  o.add_flag(&c.lazy_adam, "lazy-adam", Options::no_letter,
+  o.add_flag(&c.lazy_adam, "lazy-adam",
              "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies")
       .only_for("optimizer", {"adam", "adamw"});
-  o.add(&c.weight_decay, "weight-decay", Options::no_letter, "RATE",
+  o.add(&c.weight_decay, "weight-decay", "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
-  o.add_choice(&c.schedule, "schedule", Options::no_letter, {"constant", "cosine", "wsd", "invsqrt"},
+  o.add_choice(&c.schedule, "schedule", {"constant", "cosine", "wsd", "invsqrt"},
                "the learning rate after the warm-up: the same, half a cosine down to --min-lr, the same and then "
                "straight down to --min-lr, or falling with the root of the step");
-  o.add(&c.lr_warmup, "lr-warmup", Options::no_letter, "N", "examples seen until the learning rate is reached",
-        at_least(0));
-  o.add(&c.min_lr, "min-lr", Options::no_letter, "RATE", "where the rate ends", at_least(0))
-      .only_for("schedule", {"cosine", "wsd"});
-  o.add(&c.lr_decay, "lr-decay", Options::no_letter, "N", "examples at the end of the run in which the rate falls",
-        at_least(0))
+  o.add(&c.lr_warmup, "lr-warmup", "N", "examples seen until the learning rate is reached", at_least(0));
+  o.add(&c.min_lr, "min-lr", "RATE", "where the rate ends", at_least(0)).only_for("schedule", {"cosine", "wsd"});
+  o.add(&c.lr_decay, "lr-decay", "N", "examples at the end of the run in which the rate falls", at_least(0))
       .only_for("schedule", {"wsd"});
-  o.add(&c.gradient_clipping, "gradient-clipping", Options::no_letter, "NORM",
+  o.add(&c.gradient_clipping, "gradient-clipping", "NORM",
         "largest norm of all gradients together; they are scaled down to it", more_than(0));
 }
 
 void declare_run(Options& o, TrainingConfig& c) {
-  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same run; a negative one takes a random seed").fixed();
-  o.add(&c.out, "out", 'o', "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
-  o.add(&c.tb_dir, "tb_dir", 'T', "DIR", "folder for TensorBoard's event files; without it, that of --out");
-  o.add_flag(&c.resume, "resume", Options::no_letter,
-             "go on with the run in --out, with its options except for those given anew");
+  o.add(&c.seed, "r,random-seed", "N", "same seed, same run; a negative one takes a random seed").fixed();
+  o.add(&c.out, "o,out", "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
+  o.add(&c.tb_dir, "T,tb_dir", "DIR", "folder for TensorBoard's event files; without it, that of --out");
+  o.add_flag(&c.resume, "resume", "go on with the run in --out, with its options except for those given anew");
   add_threads(o, c.threads);
 }
 
 void add_threads(Options& options, std::int64_t& threads) {
-  options.add(&threads, "threads", Options::no_letter, "N",
-              "threads; 0 for one per core. The numbers do not depend on it", at_least(0).and_at_most(1024));
+  options.add(&threads, "threads", "N", "threads; 0 for one per core. The numbers do not depend on it",
+              at_least(0).and_at_most(1024));
 }
 
 void use_threads(std::int64_t threads) {

@@ -24,10 +24,10 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.data, "data", 'D', "FILE", "text to score, cut as in training; without it, the one trained on");
-  o.add_flag(&c.final_run, "final", 'f', "score the test part of a run that was trained with --final");
-  o.add(&c.batch_size, "batch-size", 'b', "N", "windows read at once", at_least(1).and_at_most(1 << 20));
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.data, "D,data", "FILE", "text to score, cut as in training; without it, the one trained on");
+  o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
+  o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
 }
 
@@ -55,17 +55,16 @@ struct SampleConfig {
 };
 
 void declare_sample(Options& o, SampleConfig& c) {
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.prompt, "prompt", 'p', "TEXT", "what the model goes on from; without it, a line break");
-  o.add(&c.length, "sample-length", 'n', "N", "tokens to write", at_least(0));
-  o.add(&c.choice.temperature, "temperature", 't', "T",
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.prompt, "p,prompt", "TEXT", "what the model goes on from; without it, a line break");
+  o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));
+  o.add(&c.choice.temperature, "t,temperature", "T",
         "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable",
         at_least(0));
-  o.add(&c.choice.top_k, "top-k", Options::no_letter, "K", "draw from the K most probable only; 0 for all",
-        at_least(0));
-  o.add(&c.choice.top_p, "top-p", Options::no_letter, "P",
-        "draw from the most probable only, as many as reach this probability", more_than(0).and_at_most(1));
-  o.add(&c.seed, "random-seed", 'r', "N", "same seed, same text");
+  o.add(&c.choice.top_k, "top-k", "K", "draw from the K most probable only; 0 for all", at_least(0));
+  o.add(&c.choice.top_p, "top-p", "P", "draw from the most probable only, as many as reach this probability",
+        more_than(0).and_at_most(1));
+  o.add(&c.seed, "r,random-seed", "N", "same seed, same text");
   add_threads(o, c.threads);
 }
 

@@ -22,54 +22,51 @@ void declare_translate(Options& o, TranslateConfig& c) {
   std::string small;
   for (const auto& [name, value] : sentence_defaults()) small += " --" + name + " " + value;
   o.section("Data", Fixed::yes);
-  o.add(&c.data, "data", 'D', "DIR",
+  o.add(&c.data, "D,data", "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
         "grammar, English to German, and these defaults:" +
             small);
-  o.add(&c.source, "source", Options::no_letter, "ENDING", "of the files to translate from");
-  o.add(&c.target, "target", Options::no_letter, "ENDING", "of the files to translate to");
-  o.add(&c.vocabulary, "vocab-size", 'V', "N", "most words that are known of each language, the most frequent ones",
+  o.add(&c.source, "source", "ENDING", "of the files to translate from");
+  o.add(&c.target, "target", "ENDING", "of the files to translate to");
+  o.add(&c.vocabulary, "V,vocab-size", "N", "most words that are known of each language, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
-  o.add(&c.minimum_count, "min-count", Options::no_letter, "N", "how often a word must occur to be known", at_least(1));
-  o.add(&c.length, "max", 'M', "N", "most words of a sentence that are read", at_least(1).and_at_most(1 << 16));
+  o.add(&c.minimum_count, "min-count", "N", "how often a word must occur to be known", at_least(1));
+  o.add(&c.length, "M,max", "N", "most words of a sentence that are read", at_least(1).and_at_most(1 << 16));
 
   o.section("Model", Fixed::yes);
-  o.add_choice(&c.model, "model", Options::no_letter, {"transformer", "rnn"},
+  o.add_choice(&c.model, "model", {"transformer", "rnn"},
                "encoder and decoder of attention, or of one recurrent layer each");
-  o.add(&c.embedding, "embedding", 'E', "N", "width of the model", at_least(1).and_at_most(1 << 16));
-  o.add(&c.heads, "heads", 'H', "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10))
+  o.add(&c.embedding, "E,embedding", "N", "width of the model", at_least(1).and_at_most(1 << 16));
+  o.add(&c.heads, "H,heads", "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10))
       .only_for("model", transformer);
-  o.add(&c.depth, "depth", 'd', "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10))
+  o.add(&c.depth, "d,depth", "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10))
       .only_for("model", transformer);
-  o.add(&c.hidden, "hidden", Options::no_letter, "N", "width of the feed-forward networks",
-        at_least(1).and_at_most(1 << 18))
+  o.add(&c.hidden, "hidden", "N", "width of the feed-forward networks", at_least(1).and_at_most(1 << 18))
       .only_for("model", transformer);
-  o.add(&c.dropout, "dropout", Options::no_letter, "P", "probability of dropping an activation in training",
-        at_least(0).and_less_than(1));
-  o.add_choice(&c.positions, "positions", Options::no_letter, {"sinusoidal", "learned"},
-               "what says where a word stands")
+  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1));
+  o.add_choice(&c.positions, "positions", {"sinusoidal", "learned"}, "what says where a word stands")
       .only_for("model", transformer);
-  o.add_choice(&c.norm, "norm", Options::no_letter, {"post", "pre"}, "layer norm after the residuals, or before")
+  o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before")
       .only_for("model", transformer);
-  o.add_flag(&c.norm_embeddings, "embedding-norm", Options::no_letter, "a layer norm before the first layer, too")
+  o.add_flag(&c.norm_embeddings, "embedding-norm", "a layer norm before the first layer, too")
       .only_for("model", transformer)
       .only_for("norm", {"post"});
-  o.add_flag(&c.tie, "tie", Options::no_letter, "the projection shares its weights with the target's embedding")
+  o.add_flag(&c.tie, "tie", "the projection shares its weights with the target's embedding")
       .only_for("model", transformer);
 
   o.section("Training");
-  o.add(&c.epochs, "num-epochs", 'e', "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
+  o.add(&c.epochs, "e,num-epochs", "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
         at_least(1).and_at_most(1 << 20));
-  o.add(&c.label_smoothing, "label-smoothing", Options::no_letter, "SHARE",
-        "share of the target that is spread over all words", at_least(0).and_less_than(1));
-  o.add_choice(&c.batches, "batches", Options::no_letter, {"random", "bucketed"},
+  o.add(&c.label_smoothing, "label-smoothing", "SHARE", "share of the target that is spread over all words",
+        at_least(0).and_less_than(1));
+  o.add_choice(&c.batches, "batches", {"random", "bucketed"},
                "any pairs together, which teaches more, or pairs of about the same length, which takes less time")
       .fixed();
   declare_batches(o, c.training, Fixed::yes);
   declare_training(o, c.training);
 
   o.section("Run");
-  o.add_flag(&c.final_run, "final", 'f', "score the test parts once, at the end");
+  o.add_flag(&c.final_run, "f,final", "score the test parts once, at the end");
   declare_run(o, c.training);
 }
 

@@ -11,10 +11,8 @@ namespace reel::apps {
 namespace {
 
 void declare_search(Options& o, SearchConfig& c) {
-  o.add(&c.beam, "beam", Options::no_letter, "N", "beginnings that beam search keeps; 1 for greedy search",
-        at_least(1).and_at_most(1000));
-  o.add(&c.alpha, "length-penalty", Options::no_letter, "ALPHA",
-        "how much longer translations are favoured by the beam", at_least(0));
+  o.add(&c.beam, "beam", "N", "beginnings that beam search keeps; 1 for greedy search", at_least(1).and_at_most(1000));
+  o.add(&c.alpha, "length-penalty", "ALPHA", "how much longer translations are favoured by the beam", at_least(0));
 }
 
 TrainedTranslator load(const std::string& folder) {
@@ -30,8 +28,8 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
-  o.add(&c.data, "data", 'D', "DIR", "folder whose files test*.* are scored; without it, the one trained on");
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.data, "D,data", "DIR", "folder whose files test*.* are scored; without it, the one trained on");
   declare_search(o, c.search);
   add_threads(o, c.threads);
 }
@@ -60,7 +58,7 @@ struct PredictConfig {
 void declare_predict(Options& o, PredictConfig& c) {
   o.add_arguments(&c.sentences, "SENTENCE",
                   "sentences to translate; without any, the lines of standard input, where an empty one stays one");
-  o.add(&c.from, "from", Options::no_letter, "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "DIR", "folder that train wrote");
   declare_search(o, c.search);
   add_threads(o, c.threads);
 }

@@ -19,8 +19,8 @@ struct TrainConfig {
 std::ostream* train_out = nullptr;
 
 void declare_train(Options& options, TrainConfig& config) {
-  options.add(&config.steps, "steps", 'n', "N", "how many", at_least(1));
-  options.add(&config.fault, "fault", Options::no_letter, "KIND", "what goes wrong");
+  options.add(&config.steps, "n,steps", "N", "how many", at_least(1));
+  options.add(&config.fault, "fault", "KIND", "what goes wrong");
 }
 
 void train(Options& options, TrainConfig& config) {

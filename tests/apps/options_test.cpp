@@ -29,16 +29,14 @@ struct Example {
 
   Example() {
     options.section("Training");
-    options.add(&config.batch_size, "batch-size", 'b', "N", "examples in a step", at_least(1).and_at_most(4096));
-    options.add(&config.learning_rate, "learn-rate", 'l', "RATE", "the highest rate of the schedule", more_than(0));
-    options.add(&config.dropout, "dropout", Options::no_letter, "P", "share of values dropped",
-                at_least(0).and_less_than(1));
-    options.add_choice(&config.optimizer, "optimizer", Options::no_letter, {"adam", "adamw", "sgd"},
-                       "how the gradient becomes a step");
+    options.add(&config.batch_size, "b,batch-size", "N", "examples in a step", at_least(1).and_at_most(4096));
+    options.add(&config.learning_rate, "l,learn-rate", "RATE", "the highest rate of the schedule", more_than(0));
+    options.add(&config.dropout, "dropout", "P", "share of values dropped", at_least(0).and_less_than(1));
+    options.add_choice(&config.optimizer, "optimizer", {"adam", "adamw", "sgd"}, "how the gradient becomes a step");
     options.section("Files");
-    options.add(&config.folder, "tb_dir", 'T', "DIR", "where TensorBoard's files go");
-    options.add_flag(&config.final_run, "final", 'f', "score the test set once");
-    options.add_flag(&config.shuffle, "shuffle", 's', "draw examples in random order");
+    options.add(&config.folder, "T,tb_dir", "DIR", "where TensorBoard's files go");
+    options.add_flag(&config.final_run, "f,final", "score the test set once");
+    options.add_flag(&config.shuffle, "s,shuffle", "draw examples in random order");
   }
   Example(const Example&) = delete;
 
@@ -213,12 +211,12 @@ struct ModelOptions {
   Options options;
 
   ModelOptions() {
-    options.add_choice(&model, "model", Options::no_letter, {"deep", "flat", "counting"}, "which");
-    options.add(&depth, "depth", 'd', "N", "blocks", at_least(1)).only_for("model", {"deep"});
-    options.add(&order, "order", Options::no_letter, "N", "tokens").only_for("model", {"counting"});
+    options.add_choice(&model, "model", {"deep", "flat", "counting"}, "which");
+    options.add(&depth, "d,depth", "N", "blocks", at_least(1)).only_for("model", {"deep"});
+    options.add(&order, "order", "N", "tokens").only_for("model", {"counting"});
     options.section("Learning", Options::Condition{"model", {"deep", "flat"}});
-    options.add(&steps, "steps", 'N', "N", "steps");
-    options.add_flag(&norm, "norm", Options::no_letter, "norms").only_for("model", {"deep"});
+    options.add(&steps, "N,steps", "N", "steps");
+    options.add_flag(&norm, "norm", "norms").only_for("model", {"deep"});
   }
   ModelOptions(const ModelOptions&) = delete;
 
@@ -255,12 +253,12 @@ TEST_CASE("an option can only depend on a choice and its values", "[options]") {
   Options options;
   CHECK_THROWS_WITH(options.only_for("model", {"deep"}), ContainsSubstring("none yet that could depend on --model"));
   std::int64_t depth = 1;
-  options.add(&depth, "depth", 'd', "N", "").only_for("model", {"deep"});
+  options.add(&depth, "d,depth", "N", "").only_for("model", {"deep"});
   CHECK_THROWS_WITH(options.refuse_idle(), ContainsSubstring("there is no --model for --depth to depend on"));
   std::string model = "deep";
-  options.add_choice(&model, "model", Options::no_letter, {"deep", "flat"}, "");
+  options.add_choice(&model, "model", {"deep", "flat"}, "");
   CHECK_NOTHROW(options.refuse_idle());
-  options.add(&depth, "order", Options::no_letter, "N", "").only_for("model", {"deep", "sleep"});
+  options.add(&depth, "order", "N", "").only_for("model", {"deep", "sleep"});
   CHECK_THROWS_WITH(options.refuse_idle(), ContainsSubstring("--model is never sleep, on which --order depends"));
 }
 
@@ -314,12 +312,12 @@ TEST_CASE("an option is fixed as its section is, or as it says itself", "[option
   std::int64_t depth = 2, batch_size = 4, steps = 100, seed = 1;
   Options options;
   CHECK_THROWS_WITH(options.fixed(), ContainsSubstring("none yet that could be fixed"));
-  options.add(&seed, "seed", 'r', "N", "");
+  options.add(&seed, "r,seed", "N", "");
   options.section("Model", Fixed::yes);
-  options.add(&depth, "depth", 'd', "N", "");
+  options.add(&depth, "d,depth", "N", "");
   options.section("Training");
-  options.add(&steps, "steps", 'N', "N", "");
-  options.add(&batch_size, "batch_size", 'b', "N", "", at_least(1)).fixed();
+  options.add(&steps, "N,steps", "N", "");
+  options.add(&batch_size, "b,batch_size", "N", "", at_least(1)).fixed();
   CHECK_FALSE(options.is_fixed("seed"));
   CHECK(options.is_fixed("depth"));
   CHECK_FALSE(options.is_fixed("steps"));
@@ -358,17 +356,17 @@ TEST_CASE("a default that its own limits exclude is refused", "[options]") {
   Options options;
   std::int64_t zero = 0;
   std::string none;
-  CHECK_THROWS_AS(options.add(&zero, "batch-size", 'b', "N", "", at_least(1)), reel::Error);
-  CHECK_THROWS_AS(options.add_choice(&none, "model", 'm', {"naive", "conv"}, ""), reel::Error);
+  CHECK_THROWS_AS(options.add(&zero, "b,batch-size", "N", "", at_least(1)), reel::Error);
+  CHECK_THROWS_AS(options.add_choice(&none, "m,model", {"naive", "conv"}, ""), reel::Error);
 }
 
 TEST_CASE("declaring a name twice is refused", "[options]") {
   Example example;
   bool flag = false;
-  CHECK_THROWS_AS(example.options.add_flag(&flag, "final", 'z', ""), reel::Error);
-  CHECK_THROWS_AS(example.options.add_flag(&flag, "other", 'f', ""), reel::Error);
-  CHECK_THROWS_AS(example.options.add_flag(&flag, "help", 'z', ""), reel::Error);
-  CHECK_THROWS_AS(example.options.add_flag(&flag, "other", 'h', ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "z,final", ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "f,other", ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "z,help", ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "h,other", ""), reel::Error);
   CHECK_THROWS_AS(example.options.given("colour"), reel::Error);
 }
 
@@ -428,7 +426,7 @@ The tutorials' steps.
   -h, --help  show this page
 )");
   bool all = false;
-  options.add_flag(&all, "all", 'a', "show all");
+  options.add_flag(&all, "a,all", "show all");
   CHECK_THAT(options.help("tour", "The tutorials' steps.", 80), ContainsSubstring(R"(
   STEP        which to show
 
