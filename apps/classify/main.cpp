@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apps/classify/corpus.h"
+#include "apps/classify/evaluate.h"
 #include "apps/classify/model.h"
 #include "apps/classify/train.h"
 #include "apps/common/command.h"
@@ -15,9 +16,7 @@ namespace {
 
 TrainedClassifier load(const std::string& folder) {
   const auto path = checkpoint_path(folder);
-  TrainedClassifier trained = restore_classifier(load_checkpoint(path, "classify"), path);
-  trained.model->eval();
-  return trained;
+  return restore_classifier(load_checkpoint(path, "classify"), path);
 }
 
 struct EvalConfig {
@@ -81,7 +80,7 @@ void declare_predict(Options& o, PredictConfig& c) {
 
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
-  TrainedClassifier trained = load(c.from);
+  const TrainedClassifier trained = load(c.from);
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
     const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));

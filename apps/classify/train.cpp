@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "apps/classify/corpus.h"
+#include "apps/classify/evaluate.h"
 #include "apps/classify/model.h"
 #include "apps/common/axis.h"
 #include "apps/common/eval_mode.h"
@@ -145,7 +146,6 @@ class ClassifyTask : public Task {
   };
   /// What the model makes of the examples.
   std::vector<Prediction> predictions() {
-    const EvalMode mode(*model_);
     std::vector<Prediction> predictions;
     for (const auto& [place, text] : corpus_.examples) {
       const Guess guess = best_guess(*model_, corpus_.scored.tokens[place]);

@@ -10,13 +10,6 @@ const std::vector<std::pair<std::string, std::string>>& sentence_defaults() {
   return defaults;
 }
 
-void check_heads(const TranslateConfig& config) {
-  if (config.model == "transformer" && config.embedding % config.heads != 0) {
-    throw UsageError(text("--heads: ", config.heads, " cannot share out the --embedding of ", config.embedding,
-                          "; need a number that divides it"));
-  }
-}
-
 void declare_translate(Options& o, TranslateConfig& c) {
   const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
   std::string small;

@@ -45,7 +45,4 @@ void declare_translate(Options& options, TranslateConfig& config);
 /// What is the default instead where no data is named: enough for the built-in sentences, in half a minute on one core.
 const std::vector<std::pair<std::string, std::string>>& sentence_defaults();
 
-/// Throws UsageError if the heads cannot share out the width.
-void check_heads(const TranslateConfig& config);
-
 }  // namespace reel::apps

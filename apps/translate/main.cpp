@@ -4,7 +4,10 @@
 
 #include "apps/common/command.h"
 #include "apps/common/texts.h"
+#include "apps/translate/corpus.h"
+#include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"
+#include "apps/translate/search.h"
 #include "apps/translate/train.h"
 
 namespace reel::apps {

@@ -5,13 +5,15 @@
 #include <memory>
 #include <numeric>
 
+#include "apps/common/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
+#include "data/batch_order.h"
 
 namespace reel::apps {
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
+using data::Tokens;
 
 /// 0, 1, ..., count - 1
 Tokens counted(std::int64_t count) {
@@ -112,6 +114,31 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
   best.erase(best.begin());
   if (!best.empty() && best.back() == limits.end) best.pop_back();
   return best;
+}
+
+std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
+                                            std::int64_t longest, const SearchConfig& search) {
+  const EvalMode mode(model);
+  const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
+  std::vector<data::Tokens> translations(sources.size());
+  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
+    const Ids batch = data::pad(sources, rows).ids;
+    auto found = search.beam == 1
+                     ? greedy_search(model, batch, limits)
+                     : std::vector<data::Tokens>{beam_search(model, batch, search.beam, search.alpha, limits)};
+    for (std::size_t i = 0; i < rows.size(); ++i) translations[static_cast<std::size_t>(rows[i])] = std::move(found[i]);
+  }
+  return translations;
+}
+
+std::vector<std::string> translate_all(nn::Translator& model, std::span<const data::Tokens> sources,
+                                       const data::WordTokenizer& target, std::int64_t longest,
+                                       const SearchConfig& search) {
+  std::vector<std::string> texts;
+  for (const data::Tokens& words : find_translations(model, sources, longest, search)) {
+    texts.push_back(target.decode(words));
+  }
+  return texts;
 }
 
 }  // namespace reel::apps

@@ -6,8 +6,12 @@
 // ones. Wu et al.: "Google's neural machine translation system" (2016), section 7.
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "data/padding.h"
+#include "data/word_tokenizer.h"
 #include "nn/translator.h"
 
 namespace reel::apps {
@@ -20,11 +24,24 @@ struct SearchLimits {
 };
 
 /// The translations, without start and end, of all texts of a batch: source (B, S).
-std::vector<std::vector<std::int32_t>> greedy_search(nn::Translator& model, const Ids& source,
-                                                     const SearchLimits& limits);
+std::vector<data::Tokens> greedy_search(nn::Translator& model, const Ids& source, const SearchLimits& limits);
 
 /// The best translation of one text, source (1, S). Throws unless width > 0.
-std::vector<std::int32_t> beam_search(nn::Translator& model, const Ids& source, std::int64_t width, double alpha,
-                                      const SearchLimits& limits);
+data::Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width, double alpha,
+                         const SearchLimits& limits);
+
+/// How translations are searched for.
+struct SearchConfig {
+  std::int64_t beam = 1;  // 1 for greedy search
+  double alpha = 0.6;     // of the beam's length normalization
+};
+
+/// The sources' translations, without <start> and <end>, of at most `longest` words.
+std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
+                                            std::int64_t longest, const SearchConfig& search = {});
+/// The same as texts.
+std::vector<std::string> translate_all(nn::Translator& model, std::span<const data::Tokens> sources,
+                                       const data::WordTokenizer& target, std::int64_t longest,
+                                       const SearchConfig& search = {});
 
 }  // namespace reel::apps

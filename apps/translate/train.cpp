@@ -9,10 +9,12 @@
 #include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/trainer.h"
+#include "apps/translate/corpus.h"
+#include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"
+#include "apps/translate/search.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
-#include "data/grammars.h"
 #include "nn/transformer.h"
 
 namespace reel::apps {
@@ -178,12 +180,15 @@ class TranslateTask : public Task {
   Score score_;
 };
 
-}  // namespace
-
-std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
-  if (folder.empty() && config.data.empty()) return data::sentence_corpus().tests;
-  return data::read_parallel_tests(folder.empty() ? config.data : folder, config.source, config.target);
+/// Throws UsageError if the heads cannot share out the width.
+void check_heads(const TranslateConfig& config) {
+  if (config.model == "transformer" && config.embedding % config.heads != 0) {
+    throw UsageError(text("--heads: ", config.heads, " cannot share out the --embedding of ", config.embedding,
+                          "; need a number that divides it"));
+  }
 }
+
+}  // namespace
 
 void train_translator(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
@@ -205,8 +210,7 @@ void train_translator(Options& options, TranslateConfig& config) {
     start_random(training);
   }
   options.refuse_idle();
-  data::ParallelData data = config.data.empty() ? data::sentence_corpus()
-                                                : data::read_parallel_folder(config.data, config.source, config.target);
+  data::ParallelData data = read_pairs(config);
   if (config.final_run && data.tests.empty()) {
     fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
          config.target);

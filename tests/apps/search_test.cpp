@@ -2,6 +2,7 @@
 
 #include "apps/translate/search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -240,6 +241,30 @@ TEST_CASE("the length penalty favours longer translations", "[search]") {
   const SearchLimits limits{.start = start, .end = end_token, .longest = 5};
   CHECK(beam_search(model, a_source, 3, 0, limits).empty());
   CHECK(beam_search(model, a_source, 3, 1, limits) == Tokens{0});
+}
+
+TEST_CASE("translations come in the order of their sources, whatever is searched together", "[search]") {
+  Generator generator(5);
+  std::vector<Tokens> sources;
+  for (int i = 0; i < 70; ++i) {  // more than one batch
+    sources.emplace_back();
+    for (auto more = 1 + generator.below(6); more > 0; --more) {
+      sources.back().push_back(4 + static_cast<std::int32_t>(generator.below(8)));
+    }
+  }
+  manual_seed(6);
+  nn::RecurrentTranslator model(
+      {.source_vocabulary = 12, .target_vocabulary = 12, .width = 8, .dropout = 0.5, .padding = data::pad_id});
+  model.train();
+  for (const std::int64_t beam : {1, 3}) {
+    const std::vector<Tokens> found = find_translations(model, sources, 4, {.beam = beam, .alpha = 0.6});
+    CHECK(model.training());
+    REQUIRE(found.size() == sources.size());
+    for (std::size_t i = 0; i < sources.size(); i += 9) {
+      CHECK(find_translations(model, std::span(&sources[i], 1), 4, {.beam = beam, .alpha = 0.6})[0] == found[i]);
+    }
+    CHECK(std::count(found.begin(), found.end(), found[0]) < 70);
+  }
 }
 
 TEST_CASE("a beam of nothing is refused", "[search]") {

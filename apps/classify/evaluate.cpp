@@ -1,0 +1,40 @@
+#include "apps/classify/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "apps/common/eval_mode.h"
+#include "autograd/error.h"
+#include "autograd/ops.h"
+#include "data/batch_order.h"
+
+namespace reel::apps {
+
+Guess best_guess(nn::Classifier& model, const data::Tokens& text) {
+  const EvalMode mode(model);
+  const std::vector<double> log_probs = model.log_probs(Ids({1, std::ssize(text)}, text)).to_vector();
+  const auto best = std::max_element(log_probs.begin(), log_probs.end());
+  return {static_cast<std::size_t>(best - log_probs.begin()), std::exp(*best)};
+}
+
+std::string probability_text(double probability) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.4f", probability);
+  return digits;
+}
+
+Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+               std::int64_t batch_size) {
+  const EvalMode mode(model);
+  ScoreSum sum;
+  if (texts.tokens.empty()) fail("evaluate: there are no texts");
+  for (const data::Rows& rows : data::unpadded_batches(data::lengths_of(texts.tokens), batch_size)) {
+    const Ids labels = data::pick(texts.labels, rows);
+    const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
+    sum.add(cross_entropy(predicted, labels).item(), count_hits(predicted, labels));
+  }
+  return sum.score();
+}
+
+}  // namespace reel::apps

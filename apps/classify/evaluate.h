@@ -1,0 +1,29 @@
+#pragma once
+// What a model makes of texts, and how often it is right.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "apps/classify/corpus.h"
+#include "apps/common/score.h"
+#include "nn/classifier.h"
+
+namespace reel::apps {
+
+/// The most probable class of one text.
+struct Guess {
+  std::size_t label;
+  double probability;
+};
+Guess best_guess(nn::Classifier& model, const data::Tokens& text);
+/// "0.9973"
+std::string probability_text(double probability);
+
+/// `logits` says what `model` makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
+/// that no text's score depends on the others, whether the model knows padding or not. Throws if there are no texts.
+Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
+               std::int64_t batch_size);
+
+}  // namespace reel::apps

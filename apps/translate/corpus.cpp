@@ -1,0 +1,55 @@
+#include "apps/translate/corpus.h"
+
+#include "autograd/error.h"
+#include "data/batch_order.h"
+#include "data/grammars.h"
+
+namespace reel::apps {
+
+data::ParallelData read_pairs(const TranslateConfig& config) {
+  if (config.data.empty()) return data::sentence_corpus();
+  return data::read_parallel_folder(config.data, config.source, config.target);
+}
+
+std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
+  if (folder.empty() && config.data.empty()) return data::sentence_corpus().tests;
+  return data::read_parallel_tests(folder.empty() ? config.data : folder, config.source, config.target);
+}
+
+EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
+  const data::Tokens words = tokenizer.encode(text, data::Unseen::replace);
+  return {data::enclosed(data::cut_to(words, length, data::Cut::end)), std::ssize(words) > length};
+}
+
+EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
+                          const data::WordTokenizer& target, std::int64_t length) {
+  EncodedPairs pairs;
+  for (std::size_t i = 0; i < text.sources.size(); ++i) {
+    EncodedSentence from = encode_sentence(text.sources[i], source, length);
+    EncodedSentence to = encode_sentence(text.targets[i], target, length);
+    if (to.is_cut) to.tokens.pop_back();
+    pairs.cut += from.is_cut || to.is_cut;
+    pairs.sources.push_back(std::move(from.tokens));
+    pairs.targets.push_back(std::move(to.tokens));
+  }
+  return pairs;
+}
+
+PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows) {
+  std::vector<data::Tokens> inputs;
+  data::Tokens outputs;
+  data::Rows places;
+  for (std::int64_t row : rows) {
+    const data::Tokens& target = pairs.targets[static_cast<std::size_t>(row)];
+    inputs.emplace_back(target.begin(), target.end() - 1);
+    outputs.insert(outputs.end(), target.begin() + 1, target.end());
+    places.push_back(std::ssize(places));
+  }
+  return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, Ids(std::move(outputs))};
+}
+
+std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length) {
+  return pairs.cut > 0 ? text("  ", pairs.cut, " cut at --max ", length) : "";
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,46 @@
+#pragma once
+// The sentence pairs of a run: read, turned into tokens, and put into batches.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/translate/config.h"
+#include "data/padding.h"
+#include "data/parallel_text.h"
+#include "data/word_tokenizer.h"
+
+namespace reel::apps {
+
+/// The pairs of config.data, or the built-in ones.
+data::ParallelData read_pairs(const TranslateConfig& config);
+/// The test parts of `folder` or, if that is empty, of the data that the model was trained on.
+std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder);
+
+/// A sentence as the model reads it: between <start> and <end>, and cut to `length` words.
+struct EncodedSentence {
+  data::Tokens tokens;
+  bool is_cut = false;
+};
+EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
+
+/// Sentence pairs; a target that is cut has no <end>, lest the model learn to end there.
+struct EncodedPairs {
+  std::vector<data::Tokens> sources, targets;
+  std::int64_t cut = 0;  // pairs of which a side is
+};
+EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
+                          const data::WordTokenizer& target, std::int64_t length);
+
+/// The pairs at `rows` as a batch: the decoder reads `inputs` and is to say `outputs`, one word later.
+struct PairBatch {
+  Ids sources, inputs;  // (B, S) and (B, T), padded where a sentence is shorter than the longest
+  Ids outputs;          // (N), of one sentence after the other
+};
+PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
+
+/// "  3 cut at --max 5"; nothing if none are.
+std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length);
+
+}  // namespace reel::apps

@@ -1,0 +1,44 @@
+#include "apps/translate/evaluate.h"
+
+#include <cstdio>
+
+#include "apps/common/eval_mode.h"
+#include "apps/common/words.h"
+#include "autograd/ops.h"
+#include "data/batch_order.h"
+#include "data/bleu.h"
+
+namespace reel::apps {
+
+Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
+  const EvalMode mode(model);
+  ScoreSum sum;
+  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(pairs.sources), batch_size)) {
+    const PairBatch batch = make_batch(pairs, rows);
+    const Tensor logits = model.packed(batch.sources, batch.inputs);  // (N, V)
+    sum.add(cross_entropy(logits, batch.outputs).item(), count_hits(logits, batch.outputs));
+  }
+  return sum.score();
+}
+
+TranslationScore compare(const std::vector<std::string>& translations, const data::ParallelText& text,
+                         const data::WordTokenizer& target) {
+  std::vector<std::string> references;
+  Hits exact;
+  for (std::size_t i = 0; i < translations.size(); ++i) {
+    references.push_back(joined(data::split_words(text.targets[i], target.rules()), " "));
+    exact += {translations[i] == references[i] ? 1 : 0, 1};
+  }
+  return {data::corpus_bleu(translations, references).score, exact.share(), translations.size()};
+}
+
+std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search) {
+  char line[160];
+  std::snprintf(line, sizeof line, "BLEU %.2f (of words as split here, %s; %s)  exact %.4f  sentences %zu", score.bleu,
+                rules.lower_case ? "lower case" : "cased",
+                search.beam == 1 ? "greedy" : ("beam " + std::to_string(search.beam)).c_str(), score.exact,
+                score.sentences);
+  return line;
+}
+
+}  // namespace reel::apps

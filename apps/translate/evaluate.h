@@ -1,0 +1,34 @@
+#pragma once
+// How well a model translates: how probable it finds the right words, and how near its own translations come to them.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/common/score.h"
+#include "apps/translate/corpus.h"
+#include "apps/translate/search.h"
+#include "data/parallel_text.h"
+#include "data/word_tokenizer.h"
+#include "nn/translator.h"
+
+namespace reel::apps {
+
+/// With the right words so far given to the decoder. Throws if there are no pairs.
+Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
+
+/// How near translations come to the target sides, which are split into words as the model's vocabulary is, unknown
+/// words included.
+struct TranslationScore {
+  double bleu = 0;   // 0 to 100
+  double exact = 0;  // share of the translations that are their reference, word for word
+  std::size_t sentences = 0;
+};
+TranslationScore compare(const std::vector<std::string>& translations, const data::ParallelText& text,
+                         const data::WordTokenizer& target);
+
+/// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000"
+std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search = {});
+
+}  // namespace reel::apps
