@@ -12,6 +12,12 @@ namespace reel {
 /// U+FFFD, what is shown where a character was lost.
 constexpr char32_t replacement_character = U'\uFFFD';
 
+/// What some programs write at the start of a file, as its first character.
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// Whether this byte of UTF-8 is the first, or only, one of a character.
+constexpr bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
 /// The characters of `text`. Throws where it is not UTF-8, naming `source`, the byte (counted from 0) and the line.
 std::u32string decode_utf8(std::string_view text, std::string_view source = "text");
 

@@ -12,8 +12,6 @@
 namespace reel::data {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
 /// With LF alone as the end of a line.
 std::string with_line_feeds(std::string_view text) {
   std::string result;

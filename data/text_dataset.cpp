@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "autograd/utf8.h"
 
 namespace reel::data {
 namespace {
@@ -49,7 +50,6 @@ Split<std::vector<std::int32_t>> split(std::span<const std::int32_t> tokens, dou
 }
 
 Split<std::string_view> split_text(std::string_view text, double share) {
-  auto begins_character = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
   auto left = share_of(std::count_if(text.begin(), text.end(), begins_character), share);
   auto cut = std::find_if(text.begin(), text.end(), [&](char byte) { return begins_character(byte) && left-- == 0; });
   return {{text.begin(), cut}, {cut, text.end()}};

@@ -7,7 +7,7 @@
 
 #include "apps/classify/config.h"
 #include "data/labelled_text.h"
-#include "data/padding.h"
+#include "data/sequences.h"
 #include "data/word_tokenizer.h"
 
 namespace reel::apps {

@@ -1,7 +1,7 @@
 #include "apps/classify/model.h"
 
 #include "autograd/error.h"
-#include "data/padding.h"
+#include "data/sequences.h"
 
 namespace reel::apps {
 

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "autograd/utf8.h"
+
 namespace reel::apps {
 
 bool is_terminal(int file_descriptor) { return isatty(file_descriptor) == 1; }
@@ -34,7 +36,7 @@ bool locale_is_utf8() {
 }
 
 int display_width(std::string_view utf8) {
-  return static_cast<int>(std::count_if(utf8.begin(), utf8.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<int>(std::count_if(utf8.begin(), utf8.end(), begins_character));
 }
 
 }  // namespace reel::apps

@@ -19,7 +19,6 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   for (const std::string& argument : arguments) answer(argument);
   if (!arguments.empty()) return;
 
-  static const std::string byte_order_mark = "\xEF\xBB\xBF";
   std::string line;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());

@@ -26,9 +26,6 @@ void check_log_probs(std::span<const double> log_probs) {
   if (!std::isfinite(highest)) fail("draw: no token is possible; the model's weights are damaged");
 }
 
-/// UTF-8: a byte that is not the first of its character.
-bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 }  // namespace
 
 std::int32_t draw(std::span<const double> log_probs, const Choice& choice, Generator& generator) {
@@ -83,7 +80,7 @@ void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokeniz
   auto print = [&] { out << replace_invalid_utf8(character) << std::flush; };
   write_tokens(model, prompt, length, choice, generator, [&](std::int32_t token) {
     const std::string piece = tokenizer.decode({&token, 1});
-    if (!continues_character(piece.front())) {
+    if (begins_character(piece.front())) {
       print();
       character.clear();
     }

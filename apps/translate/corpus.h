@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/translate/config.h"
-#include "data/padding.h"
 #include "data/parallel_text.h"
+#include "data/sequences.h"
 #include "data/word_tokenizer.h"
 
 namespace reel::apps {

@@ -1,7 +1,7 @@
 #include "apps/translate/model.h"
 
 #include "autograd/error.h"
-#include "data/padding.h"
+#include "data/sequences.h"
 #include "nn/recurrent_translator.h"
 #include "nn/transformer.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/padding.h"
+#include "data/sequences.h"
 #include "data/word_tokenizer.h"
 #include "nn/translator.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Token sequences of unequal length as one rectangle: shorter rows are filled at their end with <pad>.
+// Token sequences: encoded, cut to a length, enclosed as sentences, and padded to one rectangle.
 //
 //   [5 6 7]            5 6 7 0
 //   [8 9 4 5]   ->     8 9 4 5      lengths 3 4 1

@@ -1,4 +1,4 @@
-#include "data/padding.h"
+#include "data/sequences.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "data/padding.h"
+#include "data/sequences.h"
 
 #include "autograd/error.h"
 #include "data/word_tokenizer.h"
