@@ -45,6 +45,10 @@ Dropout::Dropout(double p) : p_(p) {
 Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
     : weight(parameter("weight", initial({out, in, kernel}, in * kernel, dtype))), options_(options) {
   if (kernel < 1) fail("Conv1d: the kernel is ", kernel, " wide; need at least 1");
+  const auto [stride, padding, dilation] = options;
+  if (stride < 1 || padding < 0 || dilation < 1) {
+    fail("Conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");
+  }
   if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in * kernel, dtype));
 }
 

@@ -56,6 +56,7 @@ Tensor stack(const std::vector<Tensor>& parts, int some_axis) {
   const int axis = normal_axis("stack", some_axis, parts[0].rank() + 1);
   std::vector<Tensor> unsqueezed;
   for (const Tensor& part : parts) {
+    check_same_dtype("stack", parts[0], part);
     if (part.shape() != parts[0].shape()) {
       fail("stack: ", part.shape(), " and ", parts[0].shape(), " differ; all shapes must be equal");
     }

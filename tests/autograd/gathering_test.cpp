@@ -32,6 +32,7 @@ TEST_CASE("stack joins along a new axis") {
   CHECK(stack({scalar(1), scalar(2), scalar(3)}, 0).to_vector() == Values{1, 2, 3});
   CHECK_THROWS_WITH(stack({}, 0), ContainsSubstring("stack: there is nothing to join"));
   CHECK_THROWS_WITH(stack({a, ones({3}, DType::f64)}, 0), ContainsSubstring("stack: (3,) and (2,) differ"));
+  CHECK_THROWS_WITH(stack({a, ones({2}, DType::f32)}, 0), ContainsSubstring("stack: operands are f64 and f32"));
   CHECK_THROWS_WITH(stack({a, b}, 2), ContainsSubstring("stack: there is no axis 2"));
 }
 

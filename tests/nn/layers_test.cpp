@@ -127,6 +127,9 @@ TEST_CASE("embedding: from a table, frozen or trained") {
     CHECK_THROWS_WITH(LayerNorm(3, deviation), ContainsSubstring("LayerNorm: epsilon is "));
   }
   CHECK_THROWS_WITH(Conv1d(2, 3, 0), ContainsSubstring("Conv1d: the kernel is 0 wide; need at least 1"));
+  for (const Conv1dOptions& options : {Conv1dOptions{.stride = 0}, {.padding = -1}, {.dilation = 0}}) {
+    CHECK_THROWS_WITH(Conv1d(2, 3, 1, options), ContainsSubstring("Conv1d: stride "));
+  }
 }
 
 TEST_CASE("layer norm: rows have mean 0 and variance 1 at first") {
