@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "apps/common/eval_mode.h"
 #include "autograd/error.h"
@@ -16,12 +15,6 @@ Guess best_guess(nn::Classifier& model, const data::Tokens& text) {
   const std::vector<double> log_probs = model.log_probs(Ids({1, std::ssize(text)}, text)).to_vector();
   const auto best = std::max_element(log_probs.begin(), log_probs.end());
   return {static_cast<std::size_t>(best - log_probs.begin()), std::exp(*best)};
-}
-
-std::string probability_text(double probability) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4f", probability);
-  return digits;
 }
 
 Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "apps/classify/corpus.h"
 #include "apps/common/score.h"
@@ -18,8 +17,6 @@ struct Guess {
   double probability;
 };
 Guess best_guess(nn::Classifier& model, const data::Tokens& text);
-/// "0.9973"
-std::string probability_text(double probability);
 
 /// `logits` says what `model` makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
 /// that no text's score depends on the others, whether the model knows padding or not. Throws if there are no texts.

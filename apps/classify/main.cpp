@@ -9,6 +9,7 @@
 #include "apps/classify/model.h"
 #include "apps/classify/train.h"
 #include "apps/common/command.h"
+#include "apps/common/numbers.h"
 #include "apps/common/texts.h"
 
 namespace reel::apps {
@@ -84,8 +85,7 @@ void predict(Options&, PredictConfig& c) {
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
     const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));
-    std::cout << trained.classes[guess.label] << '\t' << probability_text(guess.probability) << '\t' << text
-              << std::endl;
+    std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << text << std::endl;
   });
 }
 

@@ -1,20 +1,13 @@
 #include "apps/common/axis.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <string_view>
+
+#include "apps/common/numbers.h"
 
 namespace reel::apps {
 
 namespace {
-
-std::string to_string(double value, std::chars_format format, int precision) {
-  std::array<char, 400> buffer;
-  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, precision).ptr;
-  return {buffer.data(), end};
-}
 
 int exponent_of(double value) { return static_cast<int>(std::floor(std::log10(value) + 1e-9)); }
 
@@ -46,16 +39,6 @@ Unit unit_for(double largest) {
 
 }  // namespace
 
-std::string short_number(double value, int digits) {
-  std::string out = to_string(value, std::chars_format::general, digits);
-  const std::size_t e = out.find('e');
-  if (e == std::string::npos) return out;
-  // 1.5e-05 as 1.5e-5, 2e+07 as 2e7
-  std::size_t end = out.find_first_not_of("+0", e + 1);
-  if (out[e + 1] == '-') end = out.find_first_not_of('0', e + 2);
-  return out.substr(0, e + 1) + (out[e + 1] == '-' ? "-" : "") + out.substr(end);
-}
-
 Axis::Axis(double low, double high) : low_(low), high_(high) {
   const double largest = std::max(std::abs(low), std::abs(high));
   if (high - low > 1e-5 * largest) return;  // of closer numbers, labels that differ are too long
@@ -74,8 +57,7 @@ std::vector<Tick> Axis::ticks(double least_step) const {
   const double slack = 1e-6;  // of a step, for a border that is itself a tick
   for (double i = std::ceil(low_ / step - slack); i <= high_ / step + slack; ++i) {
     const double value = i * step;
-    ticks.push_back(
-        {place(value), i == 0 ? "0" : to_string(value / size, std::chars_format::fixed, decimals) + suffix});
+    ticks.push_back({place(value), i == 0 ? "0" : fixed(value / size, decimals) + suffix});
   }
   return ticks;
 }

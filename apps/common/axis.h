@@ -33,7 +33,4 @@ bool is_near_zero(double low, double high);
 /// A range of y values with room above and below, or down to 0 where that is near.
 Axis padded_axis(double low, double high);
 
-/// With so many significant digits at most: "0.25", "12", "1.5e-5".
-std::string short_number(double value, int digits);
-
 }  // namespace reel::apps

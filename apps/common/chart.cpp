@@ -5,6 +5,7 @@
 #include <span>
 
 #include "apps/common/html.h"
+#include "apps/common/numbers.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

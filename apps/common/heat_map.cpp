@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "apps/common/axis.h"
 #include "apps/common/html.h"
+#include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"

@@ -1,13 +1,13 @@
 #include "apps/common/options.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <sstream>
 #include <type_traits>
 
 #include "apps/common/nearest.h"
+#include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
 #include "apps/common/words.h"
 #include "autograd/utf8.h"
@@ -98,14 +98,6 @@ std::string Range::words() const {
   std::string out;
   if (above) out = text(low_is_in ? "at least " : "more than ", number_text(low));
   if (below) out += text(above ? " and " : "", high_is_in ? "at most " : "less than ", number_text(high));
-  return out;
-}
-
-std::string number_text(double value) {
-  std::array<char, 32> buffer;
-  std::string out(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr);
-  std::size_t exponent = out.find('e');
-  if (exponent != std::string::npos && out[exponent + 2] == '0') out.erase(exponent + 2, 1);  // 1e-05
   return out;
 }
 

@@ -49,9 +49,6 @@ struct Range {
 inline Range at_least(double value) { return Range{.low = value}; }
 inline Range more_than(double value) { return Range{.low = value, .low_is_in = false}; }
 
-/// A double as a person writes it, exact when read again: 0.001, 1e-5.
-std::string number_text(double value);
-
 /// Whether a run has to end with what it began with, such as the size of its model: --resume cannot change it.
 enum class Fixed { no, yes };
 

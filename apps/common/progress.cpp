@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
 #include "autograd/error.h"
 
@@ -52,30 +53,6 @@ std::string bar(double share, int width, bool utf8) {
 }
 
 }  // namespace
-
-std::string duration_text(double seconds) {
-  if (!(seconds < 1e9)) return "ages";
-  auto whole = static_cast<int64_t>(std::max(seconds, 0.0) + 0.5);
-  std::ostringstream out;
-  out << std::setfill('0');
-  if (whole >= 3600) {
-    out << whole / 3600 << ':' << std::setw(2) << whole / 60 % 60;
-  } else {
-    out << whole / 60;
-  }
-  out << ':' << std::setw(2) << whole % 60;
-  return std::move(out).str();
-}
-
-std::string count_text(double count) {
-  std::size_t unit = 0;
-  static constexpr std::string_view units[] = {"", "k", "M", "G", "T"};
-  for (; count >= 999.5 && unit + 1 < std::size(units); ++unit) count /= 1000;
-  int decimals = unit == 0 || count >= 99.95 ? 0 : count >= 9.995 ? 1 : 2;
-  std::ostringstream out;
-  out << std::fixed << std::setprecision(decimals) << count << units[unit];
-  return std::move(out).str();
-}
 
 std::string progress_bar(const ProgressState& state, int width, bool utf8) {
   static constexpr int least_bar = 8;

@@ -29,11 +29,6 @@ std::string progress_bar(const ProgressState& state, int width, bool utf8);
 /// "step 412/1000  41 %  loss 2.314  10.2k tokens/s  1:05 left"
 std::string progress_line(const ProgressState& state);
 
-/// "0:42", "1:05", "2:03:04"
-std::string duration_text(double seconds);
-/// Three digits: "950", "10.2k", "1.25M"
-std::string count_text(double count);
-
 /// Where progress is shown, and what the time is. The default is stderr and the steady clock.
 struct ProgressDisplay {
   std::ostream* out;

@@ -6,9 +6,9 @@
 #include <iostream>
 
 #include "apps/common/atomic_file.h"
-#include "apps/common/axis.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/metrics_reader.h"
+#include "apps/common/numbers.h"
 #include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"

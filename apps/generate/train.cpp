@@ -6,11 +6,11 @@
 #include <optional>
 #include <sstream>
 
-#include "apps/common/axis.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/numbers.h"
 #include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/evaluate.h"

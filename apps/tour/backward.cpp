@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "apps/common/numbers.h"
 #include "apps/tour/page.h"
 #include "apps/tour/steps.h"
 #include "autograd/creation.h"
@@ -59,7 +60,7 @@ void show_backward(std::ostream& out) {
   const Tensor loss = sum(squares);
   print(out, beside({titled("x", table(x, {"1", "2", "3"}, indices(2), 1)),
                      titled("target", table(target, {"1", "2", "3"}, {""}, 0)),
-                     align({{"w", list(w, 1)}, {"b", list(b, 1)}, {"loss", fixed(loss.item())}}, 2)}));
+                     align({{"w", list(w, 1)}, {"b", list(b, 1)}, {"loss", fixed(loss.item(), 4)}}, 2)}));
   print(out,
         titled("the tape: each operation, its result's shape, and the entries or leaves it came from", entries(tape)));
 

@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "apps/common/numbers.h"
 #include "apps/tour/page.h"
 #include "apps/tour/steps.h"
 #include "autograd/creation.h"
@@ -19,7 +20,7 @@ const Tensor& parameter_of(const nn::StateDict& state, const std::string& wanted
 /// Mean and variance of the first word's numbers: x (b, t, k).
 Words moments(const std::string& name, const Tensor& x) {
   const Tensor word = x.select(0, 0).select(0, 0);
-  return {name, fixed(mean(word).item()), fixed(var(word, {0}, 0).item())};
+  return {name, fixed(mean(word).item(), 4), fixed(var(word, {0}, 0).item(), 4)};
 }
 
 }  // namespace

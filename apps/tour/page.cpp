@@ -1,10 +1,9 @@
 #include "apps/tour/page.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <ostream>
 
+#include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -15,14 +14,6 @@ namespace {
 std::string spaces(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
 }  // namespace
-
-std::string fixed(double value, int decimals) {
-  if (std::isinf(value)) return value < 0 ? "-∞" : "∞";
-  if (std::abs(value) < 0.5 * std::pow(10.0, -decimals)) value = 0;
-  char digits[64];
-  std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
-  return digits;
-}
 
 std::string list(const Tensor& x, int decimals) {
   std::string out;

@@ -14,9 +14,6 @@ namespace reel::apps {
 using Words = std::vector<std::string>;
 using Lines = std::vector<std::string>;
 
-/// "0.8415"; never "-0.0000", and an infinity is "-∞" or "∞".
-std::string fixed(double value, int decimals = 4);
-
 /// (0.84, -1.20): all elements in row-major order.
 std::string list(const Tensor& x, int decimals = 4);
 

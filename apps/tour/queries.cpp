@@ -1,5 +1,6 @@
 #include <ostream>
 
+#include "apps/common/numbers.h"
 #include "apps/tour/page.h"
 #include "apps/tour/steps.h"
 #include "autograd/creation.h"
@@ -32,7 +33,7 @@ void show_queries(std::ostream& out) {
 )";
   const Tensor plain = matmul(x, x.transpose(0, 1)), parted = matmul(queries, keys.transpose(0, 1));
   auto score = [](const Tensor& scores, int64_t from, int64_t to) {
-    return fixed(scores.select(0, from).select(0, to).item());
+    return fixed(scores.select(0, from).select(0, to).item(), 4);
   };
   print(out, align({{"", "x xᵀ", "Q Kᵀ"},
                     {"the score of \"cat\" for \"sat\"", score(plain, 1, 2), score(parted, 1, 2)},

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "apps/common/numbers.h"
 #include "apps/tour/page.h"
 #include "apps/tour/steps.h"
 #include "autograd/creation.h"
@@ -37,7 +38,7 @@ SoftmaxAtWork measure(const Tensor& scores, const Tensor& directions) {
 }
 
 Words cells(int64_t k, const SoftmaxAtWork& at_work) {
-  return {std::to_string(k), fixed(at_work.spread, 2), fixed(at_work.entropy), fixed(at_work.gradient)};
+  return {std::to_string(k), fixed(at_work.spread, 2), fixed(at_work.entropy, 4), fixed(at_work.gradient, 4)};
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void show_scaling(std::ostream& out) {
 )";
   out << text("\n  Means over ", query_count, " random queries, each of which looks at ", key_count,
               " random keys. Where all weights are equal,\n  the entropy is log ", key_count, " = ",
-              fixed(std::log(static_cast<double>(key_count))),
+              fixed(std::log(static_cast<double>(key_count)), 4),
               "; where one has it all, it is 0. The gradient is the norm of\n"
               "  d(Σ c · weights) / d scores for random numbers c.\n");
 

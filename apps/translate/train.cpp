@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/common/axis.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
 #include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
+#include "apps/common/numbers.h"
 #include "apps/common/trainer.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"

@@ -77,15 +77,3 @@ TEST_CASE("an axis goes down to 0 where that is near", "[axis]") {
   CHECK(padded_axis(2, 4).place(2) > 0);
   CHECK(padded_axis(-0.1, 4).place(-0.1) > 0);
 }
-
-TEST_CASE("short numbers", "[axis]") {
-  CHECK(short_number(0, 4) == "0");
-  CHECK(short_number(1.47689, 4) == "1.477");
-  CHECK(short_number(0.5, 4) == "0.5");
-  CHECK(short_number(1e-4, 4) == "0.0001");
-  CHECK(short_number(1.5e-5, 4) == "1.5e-5");
-  CHECK(short_number(2e7, 4) == "2e7");
-  CHECK(short_number(-1e-100, 4) == "-1e-100");
-  CHECK(short_number(1e100, 4) == "1e100");
-  CHECK(short_number(20000, 7) == "20000");
-}

@@ -161,15 +161,6 @@ TEST_CASE("numbers are read strictly", "[options]") {
   CHECK_THAT(error_of({"-b", "9223372036854775808x"}), ContainsSubstring("is not a whole number"));
 }
 
-TEST_CASE("numbers are written as people write them", "[options]") {
-  CHECK(number_text(0.001) == "0.001");
-  CHECK(number_text(1e-5) == "1e-5");
-  CHECK(number_text(-1e-12) == "-1e-12");
-  CHECK(number_text(12) == "12");
-  CHECK(number_text(1e30) == "1e+30");
-  CHECK(number_text(0.1) == "0.1");
-}
-
 TEST_CASE("ranges in words", "[options]") {
   CHECK(Range{}.words().empty());
   CHECK(at_least(1).words() == "at least 1");

@@ -31,27 +31,6 @@ const ProgressState middle{.step = 412, .total = 1000, .loss = 2.3141, .tokens_p
 
 }  // namespace
 
-TEST_CASE("durations and counts", "[progress]") {
-  CHECK(duration_text(0) == "0:00");
-  CHECK(duration_text(42.4) == "0:42");
-  CHECK(duration_text(59.6) == "1:00");
-  CHECK(duration_text(3599) == "59:59");
-  CHECK(duration_text(7384) == "2:03:04");
-  CHECK(duration_text(360000) == "100:00:00");
-  CHECK(duration_text(-1) == "0:00");
-  CHECK(duration_text(HUGE_VAL) == "ages");
-  CHECK(duration_text(std::nan("")) == "ages");
-  CHECK(count_text(0) == "0");
-  CHECK(count_text(950.4) == "950");
-  CHECK(count_text(999.4) == "999");
-  CHECK(count_text(999.6) == "1.00k");
-  CHECK(count_text(9994) == "9.99k");
-  CHECK(count_text(9996) == "10.0k");
-  CHECK(count_text(99960) == "100k");
-  CHECK(count_text(1'250'000) == "1.25M");
-  CHECK(count_text(1e18) == "1000000T");
-}
-
 TEST_CASE("a progress bar", "[progress]") {
   CHECK(progress_bar(middle, 80, false) ==
         "############...................| 412/1000  loss 2.314  10.2k tokens/s  1:05 left");
