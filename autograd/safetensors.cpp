@@ -29,7 +29,7 @@ int64_t data_bytes(const Tensor& tensor) {
 
 /// Where each tensor's data begins: f64 first, then f32, so that either can be used in place by a reader that maps the
 /// file. The total stands at the end.
-std::vector<int64_t> lay_out(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+std::vector<int64_t> lay_out(const NamedTensors& tensors) {
   std::vector<int64_t> starts(tensors.size() + 1);
   int64_t end = 0;
   for (DType dtype : {DType::f64, DType::f32}) {
@@ -103,8 +103,8 @@ Entry parse_entry(const std::string& name, const Json& json) {
   return entry;
 }
 
-std::vector<std::pair<std::string, std::string>> parse_metadata(const Json& json) {
-  std::vector<std::pair<std::string, std::string>> metadata;
+StringPairs parse_metadata(const Json& json) {
+  StringPairs metadata;
   for (const auto& [key, value] : json.get<Json::Object>()) metadata.emplace_back(key, value.get<std::string>());
   return metadata;
 }

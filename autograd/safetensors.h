@@ -18,9 +18,12 @@
 
 namespace reel {
 
+/// Names, each with a text, in order.
+using StringPairs = std::vector<std::pair<std::string, std::string>>;
+
 struct Safetensors {
-  std::vector<std::pair<std::string, Tensor>> tensors;
-  std::vector<std::pair<std::string, std::string>> metadata;
+  NamedTensors tensors;
+  StringPairs metadata;
 };
 
 /// The file's bytes. Throws where two tensors have one name, or a name or text is not UTF-8.

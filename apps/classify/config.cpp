@@ -2,10 +2,10 @@
 
 namespace reel::apps {
 
-const std::vector<std::pair<std::string, std::string>>& review_defaults() {
-  static const std::vector<std::pair<std::string, std::string>> defaults{
-      {"embedding", "64"},  {"heads", "2"},         {"depth", "2"},        {"num-epochs", "15"},
-      {"batch-size", "32"}, {"learn-rate", "1e-3"}, {"lr-warmup", "3200"}, {"schedule", "cosine"}};
+const StringPairs& review_defaults() {
+  static const StringPairs defaults{{"embedding", "64"},   {"heads", "2"},        {"depth", "2"},
+                                    {"num-epochs", "15"},  {"batch-size", "32"},  {"learn-rate", "1e-3"},
+                                    {"lr-warmup", "3200"}, {"schedule", "cosine"}};
   return defaults;
 }
 

@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "apps/common/training_options.h"
+#include "autograd/safetensors.h"
 #include "data/labelled_text.h"
 
 namespace reel::apps {
@@ -46,6 +45,6 @@ struct ClassifyConfig {
 void declare_classify(Options& options, ClassifyConfig& config);
 
 /// What is the default instead where no data is named: enough for the built-in reviews, in half a minute on one core.
-const std::vector<std::pair<std::string, std::string>>& review_defaults();
+const StringPairs& review_defaults();
 
 }  // namespace reel::apps

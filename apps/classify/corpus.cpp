@@ -30,7 +30,7 @@ std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& confi
 }
 
 data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
-  Generator generator = random_stream(config.training.seed, Stream::samples);
+  Generator generator = random_stream(config.training.seed, Stream::samples_and_splits);
   auto parts = data::split(train, config.split, generator);
   if (parts.first.texts.empty()) {
     throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));

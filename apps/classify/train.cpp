@@ -86,7 +86,7 @@ class ClassifyTask : public Task {
     if (scored && !config_.final_run) std::cout << when << "  validation " << line_of_texts(score_) << std::endl;
   }
 
-  Report::Pairs finish() override {
+  StringPairs finish() override {
     finished_ = true;
     for (const Prediction& prediction : predictions()) {
       std::cout << (prediction.guess == prediction.label ? "  right  " : "  wrong  ") << prediction.guess << "  "
@@ -97,7 +97,7 @@ class ClassifyTask : public Task {
     std::cout << part << " bag of words  " << line_of_texts(words) << std::endl;
     if (config_.final_run) score_ = score_now();
     std::cout << part << ' ' << config_.model << "  " << line_of_texts(score_) << std::endl;
-    Report::Pairs results;
+    StringPairs results;
     if (config_.final_run) {
       results = {{"test loss", short_number(score_.loss, 4)}, {"test accuracy", short_number(score_.accuracy, 4)}};
     }
@@ -131,7 +131,7 @@ class ClassifyTask : public Task {
     for (const std::string& name : corpus_.classes) classes.push_back(name);
     return {{"vocabulary", corpus_.tokenizer.vocabulary()}, {"classes", classes}, {"order", to_json(order_.state())}};
   }
-  void set_place(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
+  void restore(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
 
  private:
   Score score_now() {
@@ -168,7 +168,7 @@ class ClassifyTask : public Task {
                         ". Each row is a word, and shows where the model looks from there."));
     for (std::size_t block = 0; block < maps.size(); ++block) {
       if (block > 0 && block + 1 < maps.size()) continue;
-      show_heads(report, text("Block ", block + 1), maps[block], names, names);
+      add_head_maps(report, text("Block ", block + 1), maps[block], names, names);
     }
   }
 
@@ -201,7 +201,7 @@ void train_classifier(Options& options, ClassifyConfig& config) {
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("classify", options, config.training, task,
                   plan_epochs(config.training, config.epochs, task.batches_per_epoch()));
-  if (saved) trainer.go_on(*saved);
+  if (saved) trainer.resume(*saved);
   trainer.run();
 }
 

@@ -86,14 +86,14 @@ const Json& note(const Checkpoint& checkpoint, const std::string& key) {
   fail("the checkpoint has no entry \"", key, "\"");
 }
 
-Json to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+Json to_json(const StringPairs& pairs) {
   Json::Object object;
   for (const auto& [name, value] : pairs) object.emplace_back(name, value);
   return object;
 }
 
-std::vector<std::pair<std::string, std::string>> string_pairs_from(const Json& json) {
-  std::vector<std::pair<std::string, std::string>> pairs;
+StringPairs string_pairs_from(const Json& json) {
+  StringPairs pairs;
   for (const auto& [name, value] : json.get<Json::Object>()) pairs.emplace_back(name, value.get<std::string>());
   return pairs;
 }

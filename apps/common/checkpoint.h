@@ -7,11 +7,10 @@
 
 #include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "autograd/json.h"
 #include "autograd/random.h"
+#include "autograd/safetensors.h"
 #include "autograd/tensor.h"
 #include "data/batch_order.h"
 
@@ -35,8 +34,8 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
 // Options and samples, generators and places in the data as notes.
-Json to_json(const std::vector<std::pair<std::string, std::string>>& pairs);
-std::vector<std::pair<std::string, std::string>> string_pairs_from(const Json& json);
+Json to_json(const StringPairs& pairs);
+StringPairs string_pairs_from(const Json& json);
 Json to_json(const Generator::State& state);
 Generator::State generator_state_from(const Json& json);
 Json to_json(const data::TrainingOrder::State& state);

@@ -1,5 +1,6 @@
 #pragma once
-// CRC-32C, Castagnoli's polynomial, with which the records of TensorBoard's event files are checked (RFC 3720, B.4).
+// CRC-32C, Castagnoli's polynomial (RFC 3720, B.4): what TensorBoard checks the records of its event files with, and
+// what checkpoints and the fingerprints of data are checked with here.
 
 #include <cstdint>
 #include <string_view>

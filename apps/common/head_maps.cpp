@@ -11,8 +11,8 @@ std::vector<std::string> token_names(const data::Tokenizer& tokenizer, std::span
   return names;
 }
 
-void show_heads(Report& report, const std::string& layer, const Tensor& maps, std::span<const std::string> row_tokens,
-                std::span<const std::string> column_tokens) {
+void add_head_maps(Report& report, const std::string& layer, const Tensor& maps,
+                   std::span<const std::string> row_tokens, std::span<const std::string> column_tokens) {
   for (std::int64_t head = 0; head < maps.size(1); ++head) {
     report.attention(text(layer, ", head ", head + 1), row_tokens, column_tokens, maps.select(1, head).to_vector());
   }

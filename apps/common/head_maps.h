@@ -15,7 +15,7 @@ namespace reel::apps {
 std::vector<std::string> token_names(const data::Tokenizer& tokenizer, std::span<const std::int32_t> tokens);
 
 /// A map for each head of a layer, called `layer` and the head's number: maps (1, H, rows, columns).
-void show_heads(Report& report, const std::string& layer, const Tensor& maps, std::span<const std::string> row_tokens,
-                std::span<const std::string> column_tokens);
+void add_head_maps(Report& report, const std::string& layer, const Tensor& maps,
+                   std::span<const std::string> row_tokens, std::span<const std::string> column_tokens);
 
 }  // namespace reel::apps

@@ -216,13 +216,13 @@ bool Options::given(std::string_view name) const { return declared(name).given; 
 
 bool Options::is_fixed(std::string_view name) const { return declared(name).fixed == Fixed::yes; }
 
-std::vector<std::pair<std::string, std::string>> Options::values() const {
-  std::vector<std::pair<std::string, std::string>> result;
+StringPairs Options::values() const {
+  StringPairs result;
   for (const Option& option : options_) result.emplace_back(option.name, option.get());
   return result;
 }
 
-void Options::restore(const std::vector<std::pair<std::string, std::string>>& values) {
+void Options::restore(const StringPairs& values) {
   for (const auto& [name, value] : values) {
     Option* option = find_name(options_, name);
     if (!option) fail("the stored configuration has an option --", name, ", which there is not");
@@ -235,7 +235,7 @@ void Options::restore(const std::vector<std::pair<std::string, std::string>>& va
   }
 }
 
-void Options::set_defaults(const std::vector<std::pair<std::string, std::string>>& values) {
+void Options::set_defaults(const StringPairs& values) {
   for (const auto& [name, value] : values) {
     Option* option = find_name(options_, name);
     if (!option) fail("options: there is no --", name, " to have a default");

@@ -17,11 +17,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/safetensors.h"
 
 namespace reel::apps {
 
@@ -95,15 +95,15 @@ class Options {
   bool is_fixed(std::string_view name) const;
 
   /// Sets options that were not given and whose conditions are met.
-  void set_defaults(const std::vector<std::pair<std::string, std::string>>& values);
+  void set_defaults(const StringPairs& values);
   /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;
 
   /// Every option with its value, in order of declaration, for a checkpoint to keep.
-  std::vector<std::pair<std::string, std::string>> values() const;
+  StringPairs values() const;
   /// Puts kept values back, except where the command line said otherwise. Throws Error at a name or value that does not
   /// fit, since then the list comes from elsewhere.
-  void restore(const std::vector<std::pair<std::string, std::string>>& values);
+  void restore(const StringPairs& values);
 
  private:
   using Target = std::variant<bool*, std::int64_t*, double*, std::string*>;

@@ -19,7 +19,7 @@ bool is_number(std::string_view cell) {
   return error == std::errc() && end == cell.data() + cell.size();
 }
 
-std::string pair_list(std::string_view kind, const Report::Pairs& pairs) {
+std::string pair_list(std::string_view kind, const StringPairs& pairs) {
   std::string out = text("<dl class='", kind, "'>\n");
   for (const auto& [name, value] : pairs) {
     out += text("<div><dt>", escape_html(name), "</dt><dd>", escape_html(value), "</dd></div>\n");
@@ -51,9 +51,9 @@ void Report::section(std::string_view title, std::string_view note) {
   add("", html);
 }
 
-void Report::highlights(const Pairs& results) { add("", pair_list("highlights", results)); }
+void Report::highlights(const StringPairs& results) { add("", pair_list("highlights", results)); }
 
-void Report::settings(const Pairs& values) { add("", pair_list("settings", values)); }
+void Report::settings(const StringPairs& values) { add("", pair_list("settings", values)); }
 
 void Report::table(std::string_view title, const std::vector<std::string>& header,
                    const std::vector<std::vector<std::string>>& rows) {

@@ -16,17 +16,15 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "apps/common/chart.h"
+#include "autograd/safetensors.h"
 
 namespace reel::apps {
 
 class Report {
  public:
-  using Pairs = std::vector<std::pair<std::string, std::string>>;
-
   /// All texts are shown as they are; none is taken as HTML.
   explicit Report(std::string_view title, std::string_view subtitle = "");
 
@@ -34,9 +32,9 @@ class Report {
   void section(std::string_view title, std::string_view note = "");
 
   /// A few results, name and value, in large print.
-  void highlights(const Pairs& results);
+  void highlights(const StringPairs& results);
   /// Many small things, name and value: a configuration.
-  void settings(const Pairs& values);
+  void settings(const StringPairs& values);
   /// Throws where a row has not as many cells as the header.
   void table(std::string_view title, const std::vector<std::string>& header,
              const std::vector<std::vector<std::string>>& rows);

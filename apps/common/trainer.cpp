@@ -80,18 +80,18 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
   optimizer_ = make_optimizer(config_, task_.model());
 }
 
-void Trainer::go_on(const Checkpoint& saved) {
+void Trainer::resume(const Checkpoint& saved) {
   if (note(saved, "data").get<std::int64_t>() != fingerprint_) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
   load_optimizer(saved);
   try {
-    task_.set_place(saved);
+    task_.restore(saved);
     steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
     const Json& last = note(saved, "last step");
     last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
-    since_ = score_sum_from(note(saved, "since score"));
-    interval_ = score_sum_from(note(saved, "interval"));
+    since_score_ = score_sum_from(note(saved, "since score"));
+    interval_score_ = score_sum_from(note(saved, "interval"));
     default_generator().set_state(generator_state_from(note(saved, "random")));
   } catch (const Error& error) {
     fail(checkpoint_path(config_.out).string(), " does not fit, perhaps because another version of ", app_,
@@ -160,15 +160,16 @@ bool Trainer::take_steps() {
   while (steps_done_ < plan_.steps && !interrupted()) {
     optimizer_->set_learning_rate(schedule(steps_done_));
     const std::int64_t tokens = step();
-    if (is_scored()) interval_ = since_;
-    if (steps_done_ % plan_.test_every == 0) since_ = {};  // but not at the last step: a longer run has no score there
-    if (!metrics_) take_folder();
+    if (is_scored()) interval_score_ = since_score_;
+    // Not at the last step: a longer run has no score there.
+    if (steps_done_ % plan_.test_every == 0) since_score_ = {};
+    if (!metrics_) claim_folder();
     progress_->update(steps_done_, last_.sum.score().loss, tokens);
     is_scored() ? end_interval() : record_or_save();
   }
   progress_.reset();
   if (!metrics_) {
-    take_folder();  // before the first step
+    claim_folder();  // before the first step
   } else if (steps_saved_ < steps_done_) {
     save();
   }
@@ -180,7 +181,7 @@ void Trainer::end_interval() {
   record();
   if (steps_done_ >= plan_.steps) progress_->finish();
   progress_->clear();
-  const Score trained = interval_.score();
+  const Score trained = interval_score_.score();
   const std::string when = text("after step ", steps_done_);
   std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learning_rate) << std::endl;
   task_.show(when, true);
@@ -198,7 +199,7 @@ void Trainer::record_or_save() {
 }
 
 void Trainer::count() {
-  take_folder();
+  claim_folder();
   score_ = task_.score();
   metrics_->write(0, {{"validation_loss", score_->loss}, {"validation_accuracy", score_->accuracy}});
   task_.show("after counting", true);
@@ -208,7 +209,7 @@ void Trainer::count() {
 std::int64_t Trainer::step() {
   optimizer_->zero_grad();
   const std::int64_t batches = plan_.batches_of_step(steps_done_, config_.accumulate);
-  const std::vector<Tensor>& parameters = task_.model().parameters();
+  const std::vector<Tensor> parameters = task_.model().parameters();
   last_ = {.learning_rate = optimizer_->learning_rate()};
   std::int64_t tokens = 0;
   for (std::int64_t i = 0; i < batches; ++i) {
@@ -221,7 +222,7 @@ std::int64_t Trainer::step() {
   if (batches > 1) optim::scale_grads(parameters, 1 / static_cast<double>(last_.sum.hits.all));
   last_.gradient_norm = optim::clip_grad_norm(parameters, config_.gradient_clipping);
   if (!std::isfinite(last_.sum.losses) || !std::isfinite(last_.gradient_norm)) fail_diverged();
-  since_ += last_.sum;
+  since_score_ += last_.sum;
   optimizer_->step();
   ++steps_done_;
   return tokens;
@@ -251,7 +252,7 @@ void Trainer::record() {
 
 /// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors, previous.csv
 /// and previous.html, or previous-2 and so on where one of these names is taken.
-void Trainer::take_folder() {
+void Trainer::claim_folder() {
   const fs::path folder = config_.out, checkpoint = checkpoint_path(folder), metrics = metrics_path(folder),
                  report = report_path(folder);
   std::string name = "previous";
@@ -290,8 +291,8 @@ void Trainer::save() {
                          {"last step", Json::Object{{"score", to_json(last_.sum)},
                                                     {"gradient norm", last_.gradient_norm},
                                                     {"learning rate", last_.learning_rate}}},
-                         {"since score", to_json(since_)},
-                         {"interval", to_json(interval_)},
+                         {"since score", to_json(since_score_)},
+                         {"interval", to_json(interval_score_)},
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(checkpoint_path(config_.out), checkpoint);
@@ -316,9 +317,9 @@ void Trainer::save_and_score() {
   }
 }
 
-void Trainer::write_report(const Report::Pairs& results) {
+void Trainer::write_report(const StringPairs& results) {
   Report report(app_, task_.title());
-  Report::Pairs highlights;
+  StringPairs highlights;
   if (steps_done_ > 0) highlights.emplace_back("steps", std::to_string(steps_done_));
   if (score_) {
     highlights.emplace_back("validation loss", short_number(score_->loss, 4));

@@ -19,6 +19,7 @@
 #include "apps/common/tensorboard.h"
 #include "apps/common/training_options.h"
 #include "autograd/json.h"
+#include "autograd/safetensors.h"
 #include "nn/module.h"
 
 namespace reel::apps {
@@ -46,7 +47,7 @@ class Task {
   /// there is no score, nor when a resumed run goes on from what it was when it was saved.
   virtual void show(const std::string& when, bool scored) = 0;
   /// After the last step: prints what the run came to, and returns it for the report.
-  virtual Report::Pairs finish() = 0;
+  virtual StringPairs finish() = 0;
 
   /// Prefix of TensorBoard's tags: "translation/train-loss".
   virtual std::string topic() const = 0;
@@ -59,8 +60,8 @@ class Task {
   virtual std::uint32_t fingerprint() const = 0;
   /// What has to be kept beside weights and optimizer: vocabulary, place in the data, what it has shown.
   virtual Json::Object notes() const = 0;
-  /// Goes back to the place that `saved` has in its notes.
-  virtual void set_place(const Checkpoint& saved) = 0;
+  /// Goes back to what `saved` has of it in its notes.
+  virtual void restore(const Checkpoint& saved) = 0;
 };
 
 /// How long a run is.
@@ -88,7 +89,7 @@ class Trainer {
 
   /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if the optimizer cannot go on
   /// with the state that is kept, and Error if the data have changed or another version wrote it.
-  void go_on(const Checkpoint& saved);
+  void resume(const Checkpoint& saved);
 
   /// Takes the steps that are left and finishes, or stops early at an interrupt; saves either way.
   void run();
@@ -114,10 +115,10 @@ class Trainer {
   /// What a model does that takes no steps.
   void count();
   void record();
-  void take_folder();
+  void claim_folder();
   void save();
   void save_and_score();
-  void write_report(const Report::Pairs& results = {});
+  void write_report(const StringPairs& results = {});
   [[noreturn]] void fail_diverged() const;
 
   std::string app_;
@@ -130,8 +131,8 @@ class Trainer {
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   Step last_;                   // the step taken last
   bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now
-  ScoreSum since_;              // all steps of the interval that is not over
-  ScoreSum interval_;           // those of the one that the last step ended
+  ScoreSum since_score_;        // all steps of the interval that is not over
+  ScoreSum interval_score_;     // those of the one that the last step ended
   std::optional<Score> score_;  // the latest; none after a step that is not scored
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own

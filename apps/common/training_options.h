@@ -56,7 +56,7 @@ optim::Schedule make_schedule(const TrainingConfig& config, std::int64_t steps);
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
 
 /// A generator for one purpose, so far from the others of the same seed that they never overlap.
-enum class Stream : std::uint64_t { weights_and_dropout, batches, samples };
+enum class Stream : std::uint64_t { weights_and_dropout, batches, samples_and_splits };
 Generator random_stream(std::int64_t seed, Stream stream);
 /// config.seed, or a random one in its place if that is negative; starts weights and dropout from it.
 void start_random(TrainingConfig& config);

@@ -62,7 +62,7 @@ class GenerateTask : public Task {
 
   void show(const std::string& when, bool scored) override {
     if (config_.sample_length > 0) {
-      Generator generator = random_stream(config_.training.seed, Stream::samples);
+      Generator generator = random_stream(config_.training.seed, Stream::samples_and_splits);
       std::ostringstream sample;
       print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
@@ -74,7 +74,7 @@ class GenerateTask : public Task {
     if (scored) std::cout << "validation " << line_of_tokens(score_) << std::endl;
   }
 
-  Report::Pairs finish() override {
+  StringPairs finish() override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
     std::cout << "test " << line_of_tokens(tested) << std::endl;
@@ -99,7 +99,7 @@ class GenerateTask : public Task {
             {"samples", to_json(samples_)}};
   }
 
-  void set_place(const Checkpoint& saved) override {
+  void restore(const Checkpoint& saved) override {
     batches_.set_state(generator_state_from(note(saved, "batches")));
     samples_ = string_pairs_from(note(saved, "samples"));
   }
@@ -120,7 +120,7 @@ class GenerateTask : public Task {
     const std::vector<std::string> names = token_names(*corpus_.tokenizer, tokens);
     report.section("Attention", "Each row is a place in the text, and shows where the model looks from there.");
     for (std::size_t block = 0; block < maps.size(); ++block) {
-      show_heads(report, text("Block ", block + 1), maps[block], names, names);
+      add_head_maps(report, text("Block ", block + 1), maps[block], names, names);
     }
   }
 
@@ -130,7 +130,7 @@ class GenerateTask : public Task {
   Generator batches_;
   std::optional<data::TextDataset> text_;
   Score score_;
-  std::vector<std::pair<std::string, std::string>> samples_;  // when, and what was written
+  StringPairs samples_;  // when, and what was written
 };
 
 }  // namespace
@@ -154,7 +154,7 @@ void train(Options& options, GenerateConfig& config) {
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("generate", options, training, task,
                   {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches"});
-  if (saved) trainer.go_on(*saved);
+  if (saved) trainer.resume(*saved);
   trainer.run();
 }
 

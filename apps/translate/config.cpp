@@ -2,11 +2,11 @@
 
 namespace reel::apps {
 
-const std::vector<std::pair<std::string, std::string>>& sentence_defaults() {
-  static const std::vector<std::pair<std::string, std::string>> defaults{
-      {"source", "en"},     {"target", "de"},       {"embedding", "64"},   {"heads", "4"},
-      {"depth", "2"},       {"hidden", "256"},      {"dropout", "0"},      {"num-epochs", "8"},
-      {"batch-size", "64"}, {"learn-rate", "2e-3"}, {"lr-warmup", "6400"}, {"schedule", "cosine"}};
+const StringPairs& sentence_defaults() {
+  static const StringPairs defaults{{"source", "en"},       {"target", "de"},      {"embedding", "64"},
+                                    {"heads", "4"},         {"depth", "2"},        {"hidden", "256"},
+                                    {"dropout", "0"},       {"num-epochs", "8"},   {"batch-size", "64"},
+                                    {"learn-rate", "2e-3"}, {"lr-warmup", "6400"}, {"schedule", "cosine"}};
   return defaults;
 }
 

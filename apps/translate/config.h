@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "apps/common/training_options.h"
+#include "autograd/safetensors.h"
 
 namespace reel::apps {
 
@@ -43,6 +42,6 @@ struct TranslateConfig {
 void declare_translate(Options& options, TranslateConfig& config);
 
 /// What is the default instead where no data is named: enough for the built-in sentences, in half a minute on one core.
-const std::vector<std::pair<std::string, std::string>>& sentence_defaults();
+const StringPairs& sentence_defaults();
 
 }  // namespace reel::apps

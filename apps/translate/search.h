@@ -18,9 +18,8 @@ namespace reel::apps {
 
 /// The tokens that frame a text, and how long a translation may get.
 struct SearchLimits {
-  std::int32_t start = 2;
-  std::int32_t end = 3;
-  std::int64_t longest = 100;
+  std::int32_t start, end;
+  std::int64_t longest;
 };
 
 /// The translations, without start and end, of all texts of a batch: source (B, S).

@@ -75,9 +75,9 @@ class TranslateTask : public Task {
     std::cout << std::flush;
   }
 
-  Report::Pairs finish() override {
+  StringPairs finish() override {
     if (!config_.final_run) return finish_part("validation", data_.validation);
-    Report::Pairs results;
+    StringPairs results;
     for (const auto& [name, text] : data_.tests) {
       for (auto& result : finish_part(name, text)) results.push_back(std::move(result));
     }
@@ -105,7 +105,7 @@ class TranslateTask : public Task {
             {"target vocabulary", target_.vocabulary()},
             {"order", to_json(order_.state())}};
   }
-  void set_place(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
+  void restore(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
 
  private:
   std::string name_of_data() const { return config_.data.empty() ? "built-in sentences" : config_.data; }
@@ -149,18 +149,18 @@ class TranslateTask : public Task {
         "Attention in the encoder",
         "The first of these sentences, and the last layer. Each row is a word of the source, and shows where "
         "in the source the encoder looks from there.");
-    show_heads(report, "Encoder", maps.encoder.back(), source_names, source_names);
+    add_head_maps(report, "Encoder", maps.encoder.back(), source_names, source_names);
     report.section("Attention in the decoder",
                    "Each row is a word that is written already, and shows where in the translation so far the decoder "
                    "looks from there.");
-    show_heads(report, "Decoder", maps.decoder.back(), read_names, read_names);
+    add_head_maps(report, "Decoder", maps.decoder.back(), read_names, read_names);
     report.section("Attention from the translation to the source",
                    "Each row is a word as it is written, and shows where in the source the decoder looks for it.");
-    show_heads(report, "Cross", maps.cross.back(), token_names(target_, written), source_names);
+    add_head_maps(report, "Cross", maps.cross.back(), token_names(target_, written), source_names);
   }
 
   /// The last lines on one part, perplexity and BLEU.
-  Report::Pairs finish_part(const std::string& name, const data::ParallelText& text) {
+  StringPairs finish_part(const std::string& name, const data::ParallelText& text) {
     const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
     const Score score = evaluate(*model_, pairs, config_.training.batch_size);
     std::cout << name << ' ' << line_of_tokens(score) << note_of_cuts(pairs, config_.length) << std::endl;
@@ -224,7 +224,7 @@ void train_translator(Options& options, TranslateConfig& config) {
 
   TranslateTask task(config, std::move(data), *trained.source, *trained.target, std::move(trained.model));
   Trainer trainer("translate", options, training, task, plan_epochs(training, config.epochs, task.batches_per_epoch()));
-  if (saved) trainer.go_on(*saved);
+  if (saved) trainer.resume(*saved);
   trainer.run();
 }
 

@@ -18,7 +18,7 @@ Checkpoint example() {
   return {{{"weight", weight}, {"bias", ones({3}, DType::f64)}},
           {{"0.step", ones({}, DType::f64)}},
           {{"app", "generate"},
-           {"options", to_json(std::vector<std::pair<std::string, std::string>>{{"depth", "4"}, {"data", "é \"x\""}})},
+           {"options", to_json(StringPairs{{"depth", "4"}, {"data", "é \"x\""}})},
            {"random", to_json(random)}}};
 }
 
@@ -51,8 +51,7 @@ TEST_CASE("a checkpoint comes back as it was saved", "[checkpoint]") {
   check_equal(loaded.weights, saved.weights);
   check_equal(loaded.optimizer, saved.optimizer);
   CHECK(loaded.notes == saved.notes);
-  CHECK(string_pairs_from(note(loaded, "options")) ==
-        std::vector<std::pair<std::string, std::string>>{{"depth", "4"}, {"data", "é \"x\""}});
+  CHECK(string_pairs_from(note(loaded, "options")) == StringPairs{{"depth", "4"}, {"data", "é \"x\""}});
   CHECK(generator_state_from(note(loaded, "random")) == Generator::State{~std::uint64_t{0}, std::uint64_t{1} << 63});
 
   const std::string bytes = read_file(folder / "file");

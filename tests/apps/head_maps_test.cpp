@@ -15,7 +15,7 @@ TEST_CASE("tokens are named one by one", "[head_maps]") {
 TEST_CASE("each head has its map, in its order", "[head_maps]") {
   Report report("run");
   const std::vector<std::string> rows{"das", "haus"}, columns{"the", "house", "."};
-  show_heads(report, "Layer 3", tensor({1, 2, 2, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1}), rows, columns);
+  add_head_maps(report, "Layer 3", tensor({1, 2, 2, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1}), rows, columns);
   const std::string html = report.html();
   CHECK(count_of("class='heat-map'", html) == 2);
   const std::size_t first = html.find(">Layer 3, head 1<"), second = html.find(">Layer 3, head 2<");

@@ -184,7 +184,7 @@ TEST_CASE("batches are drawn from other random numbers than weights and dropout"
   const auto start = random_stream(7, Stream::batches).state().position;
   CHECK(drawn.position < start);
   CHECK(batches.position >= start);
-  CHECK(batches.position < random_stream(7, Stream::samples).state().position);
+  CHECK(batches.position < random_stream(7, Stream::samples_and_splits).state().position);
 }
 
 TEST_CASE("a run in two parts is the run in one", "[trainer]") {
