@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/simd.h"
 #include "tests/catch.h"
 #include "tests/threads.h"
@@ -169,15 +170,15 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
 }
 
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
-  constexpr auto page = static_cast<int64_t>(4096 / sizeof(TestType));
-  check_product<TestType>(30, 130, page, Layout::rows, Layout::rows, false, true, false);
-  check_product<TestType>(500, 70, page, Layout::rows, Layout::rows, true, true, false);   // blocks of so many rows
-  check_product<TestType>(150, 300, page, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
-  check_product<TestType>(page, 130, 30, Layout::transposed, Layout::rows, false, false, false);
-  check_product<TestType>(30, page, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(150, page, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
-  check_product<TestType>(60, page, 70, Layout::rows, Layout::rows, true, false, false);   // one row of blocks
-  check_product<TestType>(60, 130, page, Layout::rows, Layout::transposed, true, true, false);
+  constexpr int64_t apart = page / static_cast<int64_t>(sizeof(TestType));
+  check_product<TestType>(30, 130, apart, Layout::rows, Layout::rows, false, true, false);
+  check_product<TestType>(500, 70, apart, Layout::rows, Layout::rows, true, true, false);   // blocks of so many rows
+  check_product<TestType>(150, 300, apart, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
+  check_product<TestType>(apart, 130, 30, Layout::transposed, Layout::rows, false, false, false);
+  check_product<TestType>(30, apart, 30, Layout::rows, Layout::rows, false, false, true);
+  check_product<TestType>(150, apart, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
+  check_product<TestType>(60, apart, 70, Layout::rows, Layout::rows, true, false, false);   // one row of blocks
+  check_product<TestType>(60, 130, apart, Layout::rows, Layout::transposed, true, true, false);
 }
 
 TEMPLATE_TEST_CASE("matmul with columns that are far apart", "[matmul]", float, double) {
