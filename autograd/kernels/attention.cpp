@@ -71,7 +71,7 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
     std::copy_n(logs, count, log_sums + first);
     if (kept) {
       normalize_columns(block, inverses, weights);
-      // Keys that are read together with some that these queries see.
+      // The backward pass reads these keys' weights, too, together with those of keys that some of the queries see.
       const int64_t read_end = std::min(shape.keys, round_up(seen, keys_read_at_once(shape)));
       clear_rows(read_end - seen, padded<T>(count), weights.at(seen, 0));
     }

@@ -1,10 +1,11 @@
 #pragma once
-// Attention, softmax(scale Q Kᵀ) V, without holding the weights of all queries, but of heads that are to keep them.
+// Attention, softmax(scale Q Kᵀ) V. It holds the weights of a few queries at a time, except for heads that are told to
+// keep all of theirs.
 //
 // A head works on a block of queries at a time: its scores against all keys stay in the second cache, become weights
-// and are used up there. The backward pass computes them again, in blocks of keys and queries, from their logarithm's
-// denominator, which is all that is kept. So memory grows with the length of a text, not with its square. As many heads
-// as there is room for may keep their weights instead: that saves the backward pass one product of five.
+// and are used up there. The backward pass computes them again, in blocks of keys and queries, from the logarithms of
+// their denominators, which is all that is kept. So memory grows with the length of a text, not with its square. As
+// many heads as there is room for may keep their weights instead: that saves the backward pass one product of five.
 // After Rabe, Staats: "Self-attention does not need O(n²) memory" (2021) and Dao et al.: "FlashAttention" (2022).
 //
 // Scores are held transposed, (keys, queries): then queries lie in the lanes of vectors, sums over keys need no sums
@@ -44,7 +45,7 @@ struct AttentionShape {
   int64_t reach = std::numeric_limits<std::int32_t>::max();
   /// (batch[0], S), not 0 for keys that no query sees; or null.
   const std::int32_t* hidden = nullptr;
-  /// Of the weights (heads, S, T), each of their rows begun with a block of random words of its own.
+  /// Drops weights (heads, S, T), whose rows each begin with a new block of random words.
   DropoutMask dropout{};
   /// How many heads keep their weights for the backward pass.
   int64_t heads_kept = 0;
@@ -53,18 +54,19 @@ struct AttentionShape {
   int64_t work() const;
 };
 
-/// How many parts a chunk of a parallel loop takes, of so many that are so much work together.
+/// Grain of a parallel loop over `parts` equal parts that cost `work` multiplications in all.
 int64_t attention_grain(int64_t work, int64_t parts);
 
-/// How many blocks of random words the weights of all heads are dropped by.
+/// How many blocks of random words it takes to drop the weights of all heads.
 int64_t dropout_blocks(const AttentionShape& shape);
 
 /// How many elements the weights of a head take, gaps between their rows included.
 template <class T>
 int64_t weights_size(const AttentionShape& shape);
 
-/// out (T, E) of every head, its rows dense, and of every query log Σ exp(scores), +inf where it sees nothing: its
-/// output then is 0. `weights` has room for those of the heads that keep them, in an order known here alone.
+/// Writes out (T, E) of every head, its rows dense, and log Σ exp(scores) of every query. A query that sees nothing has
+/// the output 0, and +inf instead of the logarithm. `weights` has room for those of the heads that keep them, in an
+/// order known here alone.
 template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights);

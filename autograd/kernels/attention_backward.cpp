@@ -16,16 +16,16 @@ using namespace attention_blocks;
 constexpr int64_t queries_of_key_block = 256;
 static_assert(queries_of_key_block % panel_width<float> == 0);
 
-/// Heads are what threads share, if there are enough. Otherwise they share each block of one head after the other:
-/// first its keys, in parts, then its queries. Blocks are larger then, lest threads wait for each other often.
+/// What threads share: heads, if there are enough. Otherwise they work on one block of one head at a time, and share
+/// first its keys, in parts, then its queries. Blocks are larger then, so that threads wait for each other less often.
 struct Sharing {
   int64_t key_block, keys_of_part, queries_of_part;
 };
 constexpr Sharing by_heads{key_block, key_block, queries_of_key_block};
 constexpr Sharing by_parts{4 * key_block, query_block, query_block};
 
-/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another. There is
-/// one, if only an empty one, to set all gradients.
+/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another. There
+/// always is one, even if it is empty, so that all gradients are set.
 struct Blocks {
   int64_t keys, queries, key_block;
 
@@ -81,7 +81,7 @@ struct QueryBlock {
   const T *q_columns, *dout_columns;  // the same transposed, in panels; q only for weights that were not kept
   const T *log_sums, *dots;           // dots: Σ dO O of each query
 
-  /// Without the first n queries, whole panels of them.
+  /// All but the first n queries. Unless none is left, n is a number of whole panels.
   QueryBlock without(const AttentionShape& shape, int64_t n) const {
     return {q.at(n, 0),
             dout.at(n, 0),
@@ -113,7 +113,8 @@ QueryBlock<T> prepared(const AttentionShape& shape, const Sharing& sharing, cons
   return {q_rows, dout_rows, q_columns, dout_columns, log_sums + begin, dots};
 }
 
-/// How many of a block's queries see none of its keys, and are left out: all, or as many panels as there are.
+/// How many of a block's first queries are left out because they see none of its keys: all, or else whole panels of
+/// them.
 template <class T>
 int64_t blind_queries(const AttentionShape& shape, const Block& block) {
   const int64_t queries = block.queries.size();
@@ -121,7 +122,7 @@ int64_t blind_queries(const AttentionShape& shape, const Block& block) {
   return blind == queries ? blind : blind / panel_width<T> * panel_width<T>;
 }
 
-/// Where the gradients of a head go. To dk and dv, others may have contributed.
+/// Where the gradients of a head go. If dkv_begun, dk and dv hold other contributions, and its own are added.
 template <class T>
 struct HeadGradients {
   Matrix<T> dq, dk, dv;

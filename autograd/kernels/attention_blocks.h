@@ -12,10 +12,11 @@
 
 namespace reel::kernels::attention_blocks {
 
-// What is worked on at once. Forward: few enough queries that their scores of all keys stay in the second cache, and
-// enough of them that a pass over keys and values pays. In the backward pass: the weights of some keys and many queries
-// (attention_backward.cpp), with all that is made of them. Within a block, products leave out what nobody sees: those
-// that make scores stop at the last key that a panel of queries sees, the others keep to the band of the weights.
+// What is worked on at once. Forward, a block of queries meets all keys: few enough queries that their scores stay in
+// the second cache, and enough of them that a pass over keys and values pays. Backward, a block of keys meets a larger
+// block of queries (attention_backward.cpp). Within a block, products leave out what nobody sees: those that compute
+// scores stop at the last key that a panel of queries sees, the others leave out what lies outside the band of the
+// weights.
 inline constexpr int64_t query_block = 64;
 inline constexpr int64_t key_block = 128;
 static_assert(query_block % panel_width<float> == 0);
@@ -32,14 +33,15 @@ struct Workspace {
   }
 };
 
-/// Rows of scores have room for whole vectors. What stands behind the last query is computed with, but never used.
+/// Rows of scores have room for whole vectors. What stands behind the last query takes part in computations, but no
+/// result of it is used.
 template <class T>
 int64_t padded(int64_t queries) {
   return round_up(queries, lanes<T>);
 }
 
-/// How far apart the rows of weights (S, T) lie: whole vectors, but never a multiple of 1 KiB, where one column of all
-/// rows would compete for a few places in the caches.
+/// How far apart the rows of weights (S, T) lie: whole vectors, but never a multiple of 1 KiB: the numbers of a column
+/// would then compete for a few places in the caches.
 template <class T>
 int64_t weights_stride(int64_t queries) {
   const int64_t stride = padded<T>(queries);
@@ -52,12 +54,12 @@ struct Block {
   Range keys, queries;
 };
 
-/// How many of the keys some query before `end` may see: none beyond these.
+/// How many of the keys, from the first one on, queries before `end` may see.
 inline int64_t keys_seen(const AttentionShape& shape, Range keys, int64_t end) {
   return std::clamp<int64_t>(end + shape.reach - keys.begin, 0, keys.size());
 }
 
-/// What of a block's weights may differ from zero.
+/// Where a block's weights may differ from zero.
 inline Band band_of(const AttentionShape& shape, const Block& block) {
   return {.begin = block.keys.begin - block.queries.begin - shape.reach};
 }
@@ -70,15 +72,15 @@ void as_columns(Matrix<const T> x, int64_t rows, int64_t width, T* to) {
   }
 }
 
-/// How many elements they take.
+/// How much room as_columns() needs, in elements.
 template <class T>
 int64_t columns_size(int64_t rows, int64_t width) {
   return round_up(rows, panel_width<T>) * width;
 }
 
-/// a (S, width) times those columns: (S, T). Keys that no query of a panel sees are left out, and those that only its
-/// second half sees are multiplied with that: set_seen() fills in the rest. Without masks (S, padded(T)), whose last
-/// columns mean nothing: whole vectors are faster.
+/// a (S, width) times what as_columns() has made: (S, T). Keys that no query of a panel sees are left out, and keys
+/// that only its later queries see are multiplied with these alone: set_seen() fills in the rest. Without masks it is
+/// (S, padded(T)), for whole vectors are faster then; the last columns mean nothing.
 template <class T>
 void multiply_columns(const AttentionShape& shape, const Block& block, int64_t width, Matrix<const T> a,
                       const T* columns, Matrix<T> out) {
@@ -97,7 +99,7 @@ void multiply_columns(const AttentionShape& shape, const Block& block, int64_t w
   }
 }
 
-/// A vector of queries, from j on: to(s, j) = value(s) of every key s that they may see, 0 of the others.
+/// For the vector of queries from j on: to(s, j) = value(s) for every key s that one of them may see, 0 for the others.
 template <class T, class Value>
 void set_seen(const AttentionShape& shape, const Block& block, int64_t j, Matrix<T> to, const Value& value) {
   const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + lanes<T>);
@@ -117,7 +119,7 @@ void clear_rows(int64_t rows, int64_t width, Matrix<T> x) {
   for (int64_t i = 0; i < rows; ++i) std::fill_n(x.at(i, 0).data, width, T(0));
 }
 
-/// Sets scores (S, T) to -inf where queries see nothing.
+/// Sets scores (S, T) to -inf where the query does not see the key.
 template <class T>
 void hide(const AttentionShape& shape, const std::int32_t* hidden, const Block& block, Matrix<T> scores) {
   constexpr T nothing = -std::numeric_limits<T>::infinity();
@@ -141,7 +143,7 @@ struct Head {
 /// How many blocks of random words a row of weights takes.
 inline int64_t blocks_for(int64_t queries) { return divide_up(queries, words_per_block); }
 
-/// The random words for the weights of a block: rows of whole blocks of words.
+/// The random words that drop the weights of a block: a row for each key, of whole blocks of words.
 inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head, const Block& block,
                                        Buffer<std::uint32_t>& buffer) {
   const int64_t row = blocks_for(shape.queries), part = blocks_for(block.queries.size()), keys = block.keys.size();
@@ -155,7 +157,7 @@ inline const std::uint32_t* draw_words(const AttentionShape& shape, int64_t head
   return words;
 }
 
-/// to = from (S, T), dropped by these words; they may be the same.
+/// to = from (S, T), dropped by these words; `to` may be `from`.
 template <class T>
 void drop_weights(const DropoutMask& mask, const std::uint32_t* words, const Block& block,
                   std::type_identity_t<Matrix<const T>> from, Matrix<T> to) {
@@ -165,7 +167,7 @@ void drop_weights(const DropoutMask& mask, const std::uint32_t* words, const Blo
   }
 }
 
-/// The block of a head's weights (S, T) that starts here, if they are kept.
+/// The kept weights (S, T) of a head, from this key and query on.
 template <class T>
 Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t query) {
   return Matrix<T>{kept, weights_stride<std::remove_const_t<T>>(shape.queries), 1}.at(key, query);
@@ -174,21 +176,23 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
 /// Whether threads can share so many heads.
 inline bool enough_heads(int64_t heads) { return heads >= 4; }
 
-/// Of weights that are kept, the backward pass reads those of so many keys together, or of a divisor of that, from a
-/// multiple of it on. It leaves out queries that see none of them, in whole panels, with which blocks of queries end.
+/// The backward pass reads the kept weights of this many keys together, or of a number that divides it, from a multiple
+/// of that on. It leaves out queries that see none of these keys, in whole panels: of a whole block of such queries it
+/// reads nothing.
 inline int64_t keys_read_at_once(const AttentionShape& shape) {
   static_assert(key_block % query_block == 0);
   return enough_heads(product(shape.batch)) ? key_block : query_block;
 }
 
-/// Under a causal mask the last queries see most, and the first keys are seen by most. Halves of `count` parts are as
-/// much work if the first part is followed by the last, the second by the last but one, and so on: which one is next.
+/// Which of `count` parts stands at `place` in this order: the first, the last, the second, the last but one, and so
+/// on. Under a causal mask the last queries see most keys, and the first keys are seen by most queries: in this order,
+/// both halves of the parts are equally much work.
 constexpr int64_t halves_alike(int64_t place, int64_t count) {
   return place % 2 == 0 ? place / 2 : count - 1 - place / 2;
 }
 
-/// Head i's part of the weights that are kept, null where its own are not. Heads that keep them are less work on the
-/// backward pass: they are spread evenly among the others, so that threads have as much to do.
+/// Head i's part of the kept weights; null if it keeps none. Heads that keep them are less work for the backward pass:
+/// they are spread evenly among the others, so that threads have equally much to do.
 template <class T>
 T* weights_of(const AttentionShape& shape, T* weights, int64_t i) {
   const int64_t heads = product(shape.batch), before = i * shape.heads_kept / heads;

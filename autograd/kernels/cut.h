@@ -11,37 +11,38 @@
 
 namespace reel::kernels {
 
-// A panel is what a column of tiles needs of b: `slab_depth` rows of it, one tile wide. The tiles take turns on it, one
-// below the other. Deeper panels visit c less often; these, and the rows of a that go with them, still fit the second
-// cache together. Of an a that lies row by row, a tile's 14 rows are as many lines for 16 of the k; column by column,
-// each k has a line or two of its own: then half as many k fill the first cache. Where a is copied, tile and panel
-// should stay in the first cache together, with room for what is fetched and stored meanwhile.
+// A panel is the part of b that a column of tiles needs: `slab_depth` rows of it, one tile wide. The tiles use it in
+// turn, one below the other. The deeper a panel is, the less often c is visited; at this depth it still fits the second
+// cache together with the rows of a that go with it. Where a lies row by row, a tile's 14 rows are 14 lines for every
+// 16 of the k; column by column, each k has a line or two of its own, and half as many k fill the first cache. Where a
+// is copied, a tile's part of it should stay in the first cache together with a panel, with room for what is fetched
+// and stored meanwhile.
 inline constexpr int64_t slab_depth = 512;
 inline constexpr int64_t slab_depth_along_columns = slab_depth / 2;
 inline constexpr int64_t slab_depth_of_copies = 192;
 
 // A block of c is what one thread works on: small enough that there are several, large enough that a panel meets many
-// rows, and these, once they are in the second cache, many panels. Blocks of a high c are low: each of their rows may
-// lie in a page of memory of its own, and the processor knows the places of some dozens of pages at a time. A c of few
-// rows stays in one piece, lest all of b is read for each.
+// rows and that these rows, once they are in the second cache, meet many panels. If c has many rows, each block has
+// few: each row may lie in a page of memory of its own, and the processor knows the places of some dozens of pages at a
+// time. If c has few rows, blocks have all of them: otherwise all of b would be read for each row of blocks.
 inline constexpr int64_t block_tiles = 4;
 inline constexpr int64_t one_block_rows = 140;
 inline constexpr int64_t block_panels = 8;
 
-// A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. Cut
-// between panels, they are worked off in the same order as a whole one.
+// A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. A block
+// that is cut for that, between panels, is still worked off in the same order.
 inline constexpr int64_t enough_blocks = 16;
 
-// For their sake tiles may be as low as this.
+// Where there are no more blocks than that, all have equally many tiles, for which tiles may be as low as this.
 inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 
-// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may be as low as this, and as
-// wide as lets a slab of b stay in the second cache: each of them goes through all of it.
+// Blocks that are as wide as c share no rows of a, and so each can copy its own. They may have as few tiles as this,
+// one below the other, but a slab of b must stay in the second cache: each of them goes through all of it.
 inline constexpr int64_t low_block_tiles = 2;
 
-// Blocks that are as tall as c share no panels of b, and so each can pack its own. They may be as tall as this, if
-// their rows of a take no more than half of the second cache. Fewer of them are enough: nobody waits until a slab is
-// packed.
+// Blocks that are as tall as c share no panels of b, and so each can pack its own. c may have as many rows as this, if
+// those of a take no more than half of the second cache. Fewer blocks are enough then: no thread waits until all
+// threads together have packed a slab of b.
 inline constexpr int64_t tall_block_rows = 280;
 inline constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
@@ -76,7 +77,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
   const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth)));
   const int64_t tiles = divide_up(m, tile_rows), panels = divide_up(n, panel_width<T>);
   auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
-    // Where blocks are few they are as high as each other: of 19 tiles, one thread would have ten and another nine.
+    // Where blocks are few, they are equally high: of 19 tiles, one thread would have ten and another nine.
     const int64_t even = round_up(tiles, row_blocks);
     const bool evens_out = row_blocks * column_blocks <= enough_blocks && even * lowest_even_tile <= m;
     const int64_t count = evens_out ? even : tiles;

@@ -18,10 +18,10 @@ namespace {
 // Elements to copy: fewer are not worth a second thread.
 constexpr int64_t chunk_copies = 32'768;
 
-// With as many matrices in a batch, each thread takes whole ones; few large ones are shared out.
+// From this many matrices in a batch on, each thread takes whole ones. Fewer are worked off one by one, by all threads.
 constexpr int64_t large_batch = 8;
 
-// So many tiles of a block go on with rows of a that nobody has fetched: their rounds fetch what a panel of b takes.
+// How many tiles of a block have to do with rows of a that nobody has fetched: their rounds fetch a panel of b instead.
 constexpr int64_t tiles_that_wait = 4;
 
 /// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.
@@ -32,8 +32,8 @@ struct Panels {
   const T* at(int64_t p) const { return first + p * stride; }
 };
 
-/// The part of a product that goes through some of its k, with both operands as its blocks read them, unless they copy
-/// their own parts.
+/// The part of a product that goes through some of its k: both operands as its blocks read them, unless a block copies
+/// its own part.
 template <class T>
 struct Slab {
   Range depths;
@@ -64,8 +64,8 @@ const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>&
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
   T* const first = buffer.room(tiles.size() * size);
   parallel_for(tiles.size(), divide_up(chunk_copies, size), [&](int64_t begin, int64_t end) {
-    // Tiles beside each other share lines of a, while these are near: the first cache has 8 places for lines that
-    // collide.
+    // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
+    // for lines that collide.
     constexpr int64_t columns_at_once = 8;
     for (int64_t p = 0; p < depth; p += columns_at_once) {
       for (int64_t t = begin; t < end; ++t) {
@@ -123,8 +123,8 @@ const T* tiles_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
   return packed_tiles(x, slab.depths, tiles, buffer);
 }
 
-/// Which of a block's tiles, the first or the last, reads all that any of them reads of a panel; without one,
-/// tiles.end.
+/// The first or the last of a block's tiles, whichever reads all that any of them reads of a panel; tiles.end if
+/// neither does.
 template <class T>
 int64_t widest_tile(const Product<T>& x, Range depths, Range tiles) {
   const Range all = x.in_band(depths, x.rows(tiles));
@@ -135,8 +135,8 @@ int64_t widest_tile(const Product<T>& x, Range depths, Range tiles) {
   return tiles.end;
 }
 
-/// What a thread on step `here` fetches for step `next`: of a and b what nobody has read yet, and what the second cache
-/// has lost since. Operands that take a quarter of it may be there still, or soon are.
+/// What a thread on step `here` fetches for step `next`: what nobody has read yet of a and b, and what the second cache
+/// has lost since. Operands that fit a quarter of it may still be there, or soon will be.
 template <class T>
 void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
   if (stays_near<T>(4 * x.k * (x.m + x.n))) return;
@@ -152,13 +152,13 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
     const Range columns = x.columns(panels);
     upcoming.add(x.b.at(depths.begin, columns.begin), depths.size(), columns.size());
   }
-  // Blocks beside each other need all of a, but this may be the first here that does, and another thread has written
-  // half of it. While the first tiles wait for their rows, those of the others are on their way.
+  // These blocks each need all of a. But the next may be the first of them on this core, and another thread may have
+  // written half of a. Its first tiles wait for their rows; meanwhile, those of the others are on their way.
   if (x.owns_panels() && x.cut.slabs.count == 1 && !x.along_columns && !x.copies_a) {
     const int64_t row = x.cut.tiles.begin(std::min(tiles_that_wait, x.cut.tiles.count));
     upcoming.add(x.a.at(row, 0), x.m - row, x.k);
   }
-  // All blocks of a row need the same of a, and those of the row above share the fetching.
+  // All blocks of a row need the same rows of a. The blocks of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
   if ((x.owns_rows() || !(x.copies_a || x.packs_a)) && below < x.cut.steps()) {
     const Range below_depths = x.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));

@@ -30,7 +30,7 @@ struct Matrix {
   Matrix at(int64_t i, int64_t j) const { return {data + i * row_stride + j * col_stride, row_stride, col_stride}; }
 };
 
-/// What of a matrix may differ from zero: columns i + begin to i + end - 1 of each row i.
+/// Where a matrix may differ from zero: columns i + begin to i + end - 1 of each row i.
 struct Band {
   static constexpr int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
   int64_t begin = -unbounded, end = unbounded;

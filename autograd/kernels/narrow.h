@@ -12,20 +12,20 @@
 
 namespace reel::kernels {
 
-/// Columns are few up to here; without masks, never: then b is padded to whole vectors anyway.
+/// Up to this many columns are few. Without masks none are: b is padded to whole vectors anyway.
 template <class T>
 inline constexpr int64_t narrow_width = has_masks ? std::min<int64_t>(4, lanes<T> / 2) : 0;
 
-/// From here on k is so deep that to add up lanes, or turn sums round, in the end is soon forgotten.
+/// From this k on, it costs little next to the rest to add up lanes, or to transpose sums, in the end.
 inline constexpr int64_t narrow_depth = 64;
 
 namespace detail {
 
-/// Sums are made for so many rows before they go to c.
+/// How many rows have their sums computed before these go to c.
 template <class T>
 inline constexpr int64_t narrow_rows = 2 * lanes<T>;
 
-/// narrow_width sums of each row, whose last ones may mean nothing. The rows of a and the columns of b are dense.
+/// narrow_width sums for each row; those beyond `width` mean nothing. The rows of a and the columns of b are dense.
 template <class T>
 void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
   constexpr int64_t at_once = lanes<T> / narrow_width<T>;
@@ -71,8 +71,8 @@ void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const 
 
 }  // namespace detail
 
-/// c = a b for 1 <= width <= narrow_width columns. Of a either rows are dense, then the columns of b must be, or
-/// columns are.
+/// c = a b for 1 <= width <= narrow_width columns. Either the columns of a are dense, or its rows and the columns of b
+/// are.
 template <class T>
 void multiply_narrow(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* c,
                      int64_t c_stride, const Epilogue<T>& epilogue) {

@@ -107,8 +107,9 @@ class Nest {
   std::array<std::array<int64_t, max_axes>, N> strides_{};
 };
 
-/// body(offsets, count) for every row, or where that has more than `longest` elements, every piece of it: where it
-/// starts in each operand, and its elements. A thread takes so many pieces at a time as have about `elements` of them.
+/// body(offsets, count) for every row or, if rows have more than `longest` elements, for every piece of each row: where
+/// it starts in each operand, and how many elements it has. A chunk is as many pieces as have about `elements` elements
+/// together.
 template <std::size_t N, class Body>
 void for_each_piece(const Nest<N>& nest, int64_t longest, int64_t elements, const Body& body) {
   const int64_t n = nest.row_length(), piece = std::min(n, longest);

@@ -54,8 +54,8 @@ void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   }
 }
 
-/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, panel_width elements apart. What stands behind
-/// them, up to a whole vector, may be read: no sum over these columns is ever stored.
+/// Copies `depth` rows of 1 <= width <= panel_width elements to `panel`, panel_width elements apart. Tiles may read
+/// what stands behind them in `panel`, up to a whole vector, but never store a sum over these columns.
 template <class T>
 void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   if (b.col_stride != 1) {
@@ -83,8 +83,8 @@ int64_t packed_tile_size(int64_t depth) {
   return (depth + 1) * tile_stride<T>;
 }
 
-/// Copies `depth` columns of a to `tile`, tile_stride elements apart. Of the `rows` elements of each only those that a
-/// tile needs.
+/// Copies `depth` columns of a to `tile`, tile_stride elements apart. Each has `rows` elements, of which no more are
+/// copied than a tile needs.
 template <class T>
 void pack_tile(Matrix<const T> a, int64_t rows, int64_t depth, T* tile) {
   for (int64_t p = 0; p < depth; ++p, a.data += a.col_stride, tile += tile_stride<T>) {
@@ -93,7 +93,7 @@ void pack_tile(Matrix<const T> a, int64_t rows, int64_t depth, T* tile) {
   }
 }
 
-/// How far apart rows of so many elements lie, if they are to lie close together without colliding.
+/// How far apart rows of `columns` elements lie in a copy: close together, but not so that they collide.
 template <class T>
 int64_t compact_stride(int64_t columns) {
   const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;

@@ -17,7 +17,7 @@
 
 namespace reel::kernels {
 
-/// Whether so many numbers fit the second cache.
+/// Whether this many numbers fit the second cache.
 template <class T>
 bool stays_near(int64_t numbers) {
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
@@ -33,8 +33,8 @@ struct Lines {
 inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
 inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
 
-/// Asks for every line of a run of numbers, `most` or a little less: for that at its end, too, since a run that begins
-/// within a line goes on into one more.
+/// Asks for every line of a run of `count` numbers, which are `most` or a little less; for the line of the last number,
+/// too, since a run that begins within a line goes on into one more.
 template <int64_t most, int locality, class T>
 [[gnu::always_inline]] inline void prefetch_run(const T* first, int64_t count) {
   constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
@@ -92,12 +92,12 @@ class Upcoming {
     }
   }
 
-  /// Runs of the next lines, not more than `most` of them; and nothing_new.
+  /// The next lines, `most` of them or fewer, as runs, of which the last is nothing_new.
   const Lines* next_lines(int64_t most) { return empty() ? &nothing_new : list(most); }
 
  private:
-  /// A matrix as runs of lines: its rows or, if they are short, what of them lies below each other. Rows that begin
-  /// anywhere may get a line more than they need.
+  /// A matrix as runs of lines. A run is a row or, if rows are short, goes down all rows: their first lines, their
+  /// second ones, and so on. Rows that begin within a line may get one more than they need.
   struct Runs {
     Lines next;
     int64_t count, stride;
@@ -126,8 +126,8 @@ class Upcoming {
   std::array<Lines, 9> list_;  // few, for who lists them does not multiply
 };
 
-/// While a thread works on item `index` of a parallel loop over `count`: announce(next, upcoming) has said what it
-/// reads for the next one, which mostly is its own, too. If it has named anything, a loop within the item announces
+/// Lives while a thread works on item `index` of a parallel loop over `count`. announce(next, upcoming) says what is
+/// read for the next item, which most often is this thread's, too. If that is anything, loops within the item announce
 /// nothing.
 class Fetching {
  public:

@@ -17,9 +17,9 @@ bool is_worth_a_copy(Matrix<const T> a, int64_t m, int64_t n) {
   return m > 1 && n > 2 * panel_width<T> && a.row_stride > 1 && collides<T>(a.row_stride);
 }
 
-/// Of an a that lies column by column a tile reads a piece of each column, of 14 numbers, say. If they are many, and
-/// each lies in another page, they evict each other; packed, they lie one after the other. To low tiles that happens
-/// with three columns on a page, before the next tile has come for its numbers of the same lines.
+/// Where a lies column by column, a tile reads a piece of each column, 14 numbers for instance. If columns are many and
+/// each lies in another page, these pieces evict each other; packed, they lie one after another. To low tiles that
+/// happens even with three columns on a page: lines are evicted before the tile below has read the rest of them.
 template <class T>
 bool is_worth_packing(Matrix<const T> a, int64_t m, int64_t n, int64_t k) {
   constexpr int64_t many = 64, on_a_page = tiles_are_low ? 3 : 1;
@@ -59,24 +59,27 @@ struct Product {
   Range tiles_of(int64_t block) const { return cut.row_blocks[block / cut.column_blocks.count]; }
   Range panels_of(int64_t block) const { return cut.column_blocks[block % cut.column_blocks.count]; }
 
-  /// Those of the depths at which some of these rows of a may differ from zero.
+  /// The part of the depths in which some of these rows of a may differ from zero.
   Range in_band(Range depths, Range rows) const {
     const int64_t begin = std::clamp(rows.begin + a_band.begin, depths.begin, depths.end);
     return {begin, std::clamp(rows.end - 1 + a_band.end, begin, depths.end)};
   }
 
-  /// A block that shares its panels of b, or its rows of a, with no other copies them itself, into the second cache.
+  /// A block that shares its panels of b (or its rows of a) with no other block copies them itself, into the second
+  /// cache.
   bool owns_panels() const { return cut.row_blocks.count == 1; }
   bool owns_rows() const { return cut.column_blocks.count == 1; }
 
   bool packs_panels() const { return packs_b && owns_panels(); }
-  /// Of a b that could be read as it lies a copy is worth while only if its rows are far apart, and used often.
+  /// A b that could be read as it lies is worth a copy only if its rows are far apart and more than one row of blocks
+  /// reads it.
   bool packs_slab() const { return (packs_b || far_apart<T>(b.row_stride)) && !owns_panels(); }
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 };
 
-/// What remains to be done to the sums over depths.begin .. depths.end, of all k.
+/// What remains to be done to the sums over these depths: the first of them begin c, unless it accumulates, all others
+/// add to it, and the last add the bias and apply ReLU.
 template <class T>
 Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column) {
   const bool first = depths.begin == 0, last = depths.end == x.k;
@@ -84,8 +87,8 @@ Epilogue<T> epilogue_of(const Product<T>& x, Range depths, int64_t first_column)
           last && x.epilogue.relu};
 }
 
-/// What a product does, about, in multiplications of half a vector: as much as narrow columns are, and two thirds of a
-/// number of b that is packed.
+/// About what a product costs, in multiplications of half a vector. A row of narrow columns costs one for each k, and a
+/// number of b that is packed two thirds of one.
 template <class T>
 int64_t cost(const Product<T>& x) {
   const int64_t halves = 2 * divide_up(x.n, lanes<T>) - (x.ends_narrow ? 1 : 0);

@@ -52,7 +52,7 @@ std::array<Vec<T>, Vectors> sum_columns(const T* x, int64_t count, int64_t row, 
   return totals;
 }
 
-/// So many vectors of each row are read together, from neighbouring lines of memory.
+/// How many vectors of each row are read together, from neighbouring lines of memory.
 constexpr int strip_vectors = 4;
 
 /// The sums of up to strip_vectors vectors of columns.

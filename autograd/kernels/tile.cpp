@@ -6,12 +6,13 @@
 namespace reel::kernels {
 namespace {
 
-/// How much of its last vector a tile needs: all lanes, some, or none above its lower half, which then is all that is
+/// Which lanes of its last vector a tile needs: all, some, or none beyond the lower half, which then is all that is
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// One column of a after the other. A processor adds 1, 2 or 4 times a register to an address for nothing: with three
-/// strides in a register of their own, an address for every fifth row is enough, and is all that moves on.
+/// The columns of a, one after the other. A load can add 1, 2 or 4 times a register to its address at no cost. With
+/// three strides in a register of their own, it is enough to have an address for every fifth row, and only these
+/// addresses move on.
 template <class T, int Rows>
 class Columns {
  public:
@@ -29,8 +30,8 @@ class Columns {
     return *reinterpret_cast<const T*>(near + (row % 5 == 3 ? three_strides_ : row % 5 * stride_));
   }
 
-  /// Asks for a later column, if columns are dense: none of its one or two lines have other columns brought along, and
-  /// all of a round's products would wait for them together.
+  /// Asks for a later column, if columns are dense: its one or two lines did not come with other columns, and all of a
+  /// round's products would wait for them.
   [[gnu::always_inline]] void fetch_ahead() const {
     constexpr std::ptrdiff_t columns = 8;
     const char* const later = row_0_ + columns * step_;
@@ -60,14 +61,14 @@ class Columns {
   const char *row_0_, *row_5_, *row_10_;
 };
 
-/// What a tile does beside: it asks for columns of a ahead, which pays along dense ones if it is high, and leaves a
-/// copy of the rows of b that it reads, for other tiles. Of a panel's tiles the first thus packs it, at next to no
-/// cost: the multipliers, not loads and stores, are what is short.
+/// What a tile does besides. It may ask for columns of a ahead, which pays if these are dense and the tile is high. And
+/// it may leave a copy of the rows of b that it reads: thus the first tile of a panel packs it for the others, at next
+/// to no cost, for what is short is multipliers, not loads and stores.
 struct Extras {
   bool fetches_a = false, copies_b = false;
 };
 
-/// A TileKernel. Vectors are as many as cover the width.
+/// A TileKernel for widths that take this many vectors.
 template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
                    int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy_of_b) {
@@ -121,7 +122,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     columns.move_on();
   };
 
-  // Memory is asked for more all the while, but for little at a time, lest a and b have to wait.
+  // Memory is asked for more all the while, but for little at a time, so that a and b do not have to wait.
   const bool has_last = depth >= last_products;
   const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
   const T* row_of_c = c;
@@ -143,8 +144,8 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   }
 
   // The last products are added row by row, so that a row is stored while others are still added up: next to
-  // multiplications, stores take no time. But branches do: without anything to add, there are none. A sum of fewer
-  // products gets zeros.
+  // multiplications, stores take no time. But branches do: without anything else to add, there are none. If there are
+  // fewer products than that, these are zeros.
   RowOfB b_rows[last_products] = {};
   const T zero = 0;
   const Matrix<const T> last_columns =
@@ -195,7 +196,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   }
 }
 
-/// Kernels of all heights, but of those that copy b: see copying_kernels.
+/// Kernels of all heights; those that copy b are never low (copying_kernels).
 template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
 constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
   auto kernel = []<int Rows>(std::integral_constant<int, Rows>) -> TileKernel<T> {

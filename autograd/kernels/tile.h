@@ -16,16 +16,17 @@
 
 namespace reel::kernels {
 
-/// With 16 registers tiles are low: a round of 12 FMAs, instead of 28, hides little else, and of a dense column of a it
-/// takes 24 of a line's 64 bytes, instead of 56.
+/// With 16 registers tiles are low: a round has 12 FMAs instead of 28, which hide little else, and where columns of a
+/// are dense it reads 24 of a line's 64 bytes, instead of 56.
 inline constexpr bool tiles_are_low = vector_registers < 32;
 inline constexpr int tile_rows = tiles_are_low ? 6 : 14;
 
-/// A single row has registers left: it is summed up in a wider tile, which reads longer runs of b.
+/// A tile of a single row leaves registers free: it is made wider than others, and reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
-/// Of a tile's products the last ones are added row by row. With each of the first ones comes a row of c from memory,
-/// but with no more than half of them, and with each of the others a line of what is upcoming.
+/// A tile's last products are added row by row. While the others are added, memory is asked for more: with each of the
+/// first ones for a row of c, until it has all of them or half of these products are done; with each of the rest for a
+/// line of what the thread reads next (Upcoming).
 inline constexpr int64_t last_products = 2;
 constexpr int64_t products_with_c(int64_t rows, int64_t depth) {
   return std::min(rows, std::max<int64_t>(0, depth - last_products) / 2);
@@ -34,11 +35,11 @@ constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
   return std::max<int64_t>(0, depth - last_products - products_with_c(rows, depth));
 }
 
-/// Rows x `width` elements of c from `depth` products each; and lines_of_upcoming are fetched. a starts at the tile's
-/// first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Where the width is no
-/// whole number of vectors, b is padded to one unless has_masks. a is not handed over as a copy: GCC copies two of its
-/// members at once, just after they were written one by one, and that read would wait for all stores before it. Some
-/// kernels leave a copy of b at copy_of_b, row after row.
+/// Computes rows x `width` elements of c from `depth` products each, and fetches lines_of_upcoming() lines. a starts at
+/// the tile's first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Where the
+/// width is no whole number of vectors, b must be padded to one, unless has_masks. a is handed over by reference: for a
+/// copy GCC reads two of its members at once, just after they were written one by one, and that read would wait for all
+/// stores before it. Some kernels leave a copy of b at copy_of_b, row after row.
 template <class T>
 using TileKernel = void (*)(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c,
                             int64_t c_stride, int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming,
@@ -48,12 +49,13 @@ using TileKernel = void (*)(int64_t depth, const Matrix<const T>& a, const T* b,
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-/// The kernels for a tile of 1 <= width <= 2 vectors. Along dense columns of a, those for whole tiles, most, fetch them
-/// ahead.
+/// The kernels for a width of 1 to 2 lanes<T>. Those for the full width fetch columns of a ahead if these are dense
+/// (`along_columns`), unless tiles are low.
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false);
 
-/// Those for whole tiles that copy b. None is lower than half of tile_rows: where two tiles share a panel, neither is.
+/// The kernels for the full width that copy b. There are none for less than half of tile_rows: tiles that share a panel
+/// are never so low.
 template <class T>
 const TileKernels<T>& copying_kernels(bool along_columns);
 
