@@ -94,7 +94,8 @@ void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> 
 int64_t AttentionShape::work() const { return product(batch) * queries * keys * (width + value_width); }
 
 int64_t attention_grain(int64_t work, int64_t parts) {
-  constexpr int64_t worth_a_thread = 125'000;
+  // `work` is that of the two forward products alone. With these come exponentials; the backward pass has four or five.
+  constexpr int64_t worth_a_thread = multiplications_per_chunk / 2;
   return worth_a_thread / std::max<int64_t>(work / std::max<int64_t>(parts, 1), 1) + 1;
 }
 
@@ -113,7 +114,7 @@ void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads
   // Threads share the heads or, if these are few, stripes of their queries.
   constexpr int64_t most_stripes = 4;
   const int64_t heads = product(shape.batch);
-  const int64_t stripes = enough_heads(heads) ? 1 : std::clamp<int64_t>(shape.queries / query_block, 1, most_stripes);
+  const int64_t stripes = heads >= enough_heads ? 1 : std::clamp<int64_t>(shape.queries / query_block, 1, most_stripes);
   const int64_t length = round_up(divide_up(shape.queries, stripes), query_block), parts = heads * stripes;
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {

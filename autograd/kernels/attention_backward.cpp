@@ -221,7 +221,7 @@ void attention_backward(const AttentionShape& shape, const Heads<const T>& q, co
                         const Heads<const T>& v, const Heads<const T>& out, const T* log_sums, const T* weights,
                         const Heads<const T>& dout, const Heads<T>& dq, const Heads<T>& dk, const Heads<T>& dv) {
   const int64_t heads = product(shape.batch), together = heads_together(shape, dk, dv);
-  const bool many = enough_heads(heads / together);
+  const bool many = heads / together >= enough_heads;
   const Sharing& sharing = many ? by_heads : by_parts;
   const Blocks blocks{shape.keys, shape.queries, sharing.key_block};
   auto announce = [&](int64_t next, Upcoming& upcoming) {

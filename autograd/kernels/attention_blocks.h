@@ -173,15 +173,16 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
   return Matrix<T>{kept, weights_stride<std::remove_const_t<T>>(shape.queries), 1}.at(key, query);
 }
 
-/// Whether threads can share so many heads.
-inline bool enough_heads(int64_t heads) { return heads >= 4; }
+/// From this many heads on, each thread takes whole ones. Fewer are cut into parts, though then threads read the same
+/// keys and values or, in the backward pass, wait for each other.
+inline constexpr int64_t enough_heads = 4;
 
 /// The backward pass reads the kept weights of this many keys together, or of a number that divides it, from a multiple
 /// of that on. It leaves out queries that see none of these keys, in whole panels: of a whole block of such queries it
 /// reads nothing.
 inline int64_t keys_read_at_once(const AttentionShape& shape) {
   static_assert(key_block % query_block == 0);
-  return enough_heads(product(shape.batch)) ? key_block : query_block;
+  return product(shape.batch) >= enough_heads ? key_block : query_block;
 }
 
 /// Which of `count` parts stands at `place` in this order: the first, the last, the second, the last but one, and so

@@ -46,9 +46,6 @@ inline constexpr int64_t low_block_tiles = 2;
 inline constexpr int64_t tall_block_rows = 280;
 inline constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
-// Multiplications, some microseconds of them: fewer are not worth a second thread.
-inline constexpr int64_t chunk_work = 250'000;
-
 /// Items in parts of nearly equal size: the first `larger` have one more than the others.
 struct Parts {
   int64_t count, size, larger;
@@ -83,7 +80,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
     const int64_t count = evens_out ? even : tiles;
     return Cut{slabs, {m, count}, panels, {count, row_blocks}, {panels, column_blocks}};
   };
-  const int64_t wanted = std::min(m * n * k / chunk_work, enough_blocks);
+  const int64_t wanted = std::min(m * n * k / multiplications_per_chunk, enough_blocks);
   int64_t row_blocks = m <= one_block_rows ? 1 : divide_up(tiles, block_tiles);
   int64_t column_blocks = divide_up(panels, block_panels);
   if (copies_a && tiles >= wanted * low_block_tiles && stays_near<T>(std::min(k, depth) * n)) {

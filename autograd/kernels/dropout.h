@@ -31,7 +31,8 @@ void drop(const DropoutMask& mask, int64_t n, const std::uint32_t* words, const 
 /// The same with the mask's own words.
 template <class T>
 void dropout(int64_t n, const T* x, T* y, const DropoutMask& mask) {
-  constexpr int64_t blocks = 32, words = words_per_block * blocks, groups_per_chunk = 64;
+  constexpr int64_t blocks = 32, words = words_per_block * blocks;
+  constexpr int64_t groups_per_chunk = grain_for(words, elements_per_chunk / 2);  // half: words have to be drawn, too
   parallel_for(divide_up(n, words), groups_per_chunk, [&](int64_t begin, int64_t end) {
     std::uint32_t word[words];
     for (int64_t group = begin; group < end; ++group) {

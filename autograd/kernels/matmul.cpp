@@ -256,7 +256,7 @@ void multiply_row(const Product<T>& x, Range panels) {
 template <class T, class Body>
 void for_each_block(const Product<T>& x, const Body& body) {
   const int64_t work = std::max<int64_t>(x.m * x.n * x.k, 1);
-  const int64_t grain = x.cut.blocks() == 1 ? 1 : divide_up(chunk_work * x.cut.blocks(), work);
+  const int64_t grain = x.cut.blocks() == 1 ? 1 : divide_up(multiplications_per_chunk * x.cut.blocks(), work);
   parallel_for(x.cut.blocks(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) body(block);
   });
@@ -353,7 +353,7 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     const int64_t place = index % along;
     return std::pair(a_offset + place * nest.row_stride(0), b_offset + place * nest.row_stride(1));
   };
-  const int64_t grain = divide_up(chunk_work, std::max<int64_t>(m * n * k, 1));
+  const int64_t grain = divide_up(multiplications_per_chunk, std::max<int64_t>(m * n * k, 1));
   const int64_t announced = grain == 1 && !stays_near<T>(count * k * (m + n)) ? count : 0;
   auto announce = [&](int64_t next, Upcoming& upcoming) {
     const auto [a_offset, b_offset] = offsets(next);

@@ -28,8 +28,10 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-/// So many numbers, read and written once, are worth a second thread.
+/// What is worth a second thread: this many numbers, read and written once, or this many multiplications of a matrix
+/// product, which take some microseconds.
 inline constexpr int64_t elements_per_chunk = 16384;
+inline constexpr int64_t multiplications_per_chunk = 250'000;
 
 /// The grain for items of `size` elements.
 constexpr int64_t grain_for(int64_t size, int64_t elements = elements_per_chunk) {

@@ -84,8 +84,7 @@ class Upcoming {
     const int64_t bytes = columns * element, stride = x.row_stride * element;
     const bool aligned = static_cast<int64_t>(first) % cache_line == 0 && stride % cache_line == 0;
     const int64_t lines = divide_up(aligned ? bytes : bytes + cache_line - 1, cache_line);
-    constexpr int64_t few = 4;
-    if (lines <= few) {
+    if (lines <= short_row) {
       matrices_.push_back({{first, stride, rows}, lines, cache_line});
     } else {
       matrices_.push_back({{first, cache_line, lines}, rows, stride});
@@ -102,6 +101,9 @@ class Upcoming {
     Lines next;
     int64_t count, stride;
   };
+
+  /// Rows of up to this many lines are short: as runs of their own they would soon fill list_.
+  static constexpr int64_t short_row = 4;
 
   [[gnu::noinline]] const Lines* list(int64_t most) {
     Lines* run = list_.data();

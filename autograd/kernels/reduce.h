@@ -91,12 +91,13 @@ std::int32_t argmax_row(const T* x, int64_t n) {
   return static_cast<std::int32_t>(i);
 }
 
-/// So many columns are searched at once, row by row, as they lie in memory.
-constexpr int64_t records = 256;
+/// How many columns are searched at once, row by row, as they lie in memory: what has been found so far, 3 KiB at most,
+/// stays in the first cache.
+constexpr int64_t columns_at_once = 256;
 
 template <class T>
 void argmax_columns(const T* x, int64_t count, int64_t stride, int64_t columns, std::int32_t* out) {
-  T largest[records];
+  T largest[columns_at_once];
   std::copy_n(x, columns, largest);
   std::fill_n(out, columns, 0);
   for (int64_t c = 1; c < count; ++c) {
@@ -150,8 +151,8 @@ void argmax(int64_t outer, int64_t count, int64_t inner, const T* x, std::int32_
         out[o] = detail::argmax_row(x + o * count, count);
         continue;
       }
-      for (int64_t i = 0; i < inner; i += detail::records) {
-        const int64_t columns = std::min(detail::records, inner - i);
+      for (int64_t i = 0; i < inner; i += detail::columns_at_once) {
+        const int64_t columns = std::min(detail::columns_at_once, inner - i);
         detail::argmax_columns(x + o * count * inner + i, count, inner, columns, out + o * inner + i);
       }
     }
