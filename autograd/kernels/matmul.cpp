@@ -45,10 +45,10 @@ struct Slab {
 
 /// Copies of all panels, one after another.
 template <class T>
-Panels<T> packed_panels(const Product<T>& x, Range depths, Buffer<T>& buffer) {
+Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), stride = depth * panel_width<T>;
-  T* const first = buffer.room(x.cut.panels * stride);
-  parallel_for(x.cut.panels, divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
+  T* const first = buffer.room(x.how.cut.panels * stride);
+  parallel_for(x.how.cut.panels, divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
                    const Range columns = x.columns({p, p + 1});
@@ -60,7 +60,7 @@ Panels<T> packed_panels(const Product<T>& x, Range depths, Buffer<T>& buffer) {
 
 /// Copies of some tiles of a, one after another.
 template <class T>
-const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
+const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
   T* const first = buffer.room(tiles.size() * size);
   parallel_for(tiles.size(), divide_up(chunk_copies, size), [&](int64_t begin, int64_t end) {
@@ -69,7 +69,7 @@ const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>&
     constexpr int64_t columns_at_once = 8;
     for (int64_t p = 0; p < depth; p += columns_at_once) {
       for (int64_t t = begin; t < end; ++t) {
-        const int64_t row = x.cut.tiles.begin(tiles.begin + t);
+        const int64_t row = x.how.cut.tiles.begin(tiles.begin + t);
         pack_tile(x.a.at(row, depths.begin + p), x.m - row, std::min(columns_at_once, depth - p),
                   first + t * size + p * tile_stride<T>);
       }
@@ -80,23 +80,23 @@ const T* packed_tiles(const Product<T>& x, Range depths, Range tiles, Buffer<T>&
 
 /// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
 template <class T>
-Slab<T> prepare(const Product<T>& x, Range depths) {
+Slab<T> prepare(const Plan<T>& x, Range depths) {
   Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
   if (x.packs_slab()) {
     thread_local Buffer<T> buffer;
     slab.b = packed_panels(x, depths, buffer);
   }
-  if (x.copies_a && !x.owns_rows()) {
+  if (x.how.copies_a && !x.owns_rows()) {
     thread_local Buffer<T> buffer;
     slab.a = compact(slab.a, x.m, depths.size(), buffer.room(compact_size<T>(x.m, depths.size())));
   }
-  if (x.packs_a && !x.owns_rows()) {
+  if (x.how.packs_a && !x.owns_rows()) {
     thread_local Buffer<T> buffer;
-    slab.tiles_of_a = packed_tiles(x, depths, {0, x.cut.tiles.count}, buffer);
+    slab.tiles_of_a = packed_tiles(x, depths, {0, x.how.cut.tiles.count}, buffer);
   }
-  if (x.ends_narrow) {
-    slab.narrow_b = x.b.at(depths.begin, x.columns({x.cut.panels - 1, x.cut.panels}).begin);
-    if (!x.along_columns && x.b.row_stride != 1) {
+  if (x.how.ends_narrow) {
+    slab.narrow_b = x.b.at(depths.begin, x.columns({x.how.cut.panels - 1, x.how.cut.panels}).begin);
+    if (!x.how.along_columns && x.b.row_stride != 1) {
       thread_local Buffer<T> buffer;
       slab.narrow_b = dense_columns(slab.narrow_b, depths.size(), x.n % panel_width<T>, buffer);
     }
@@ -106,9 +106,9 @@ Slab<T> prepare(const Product<T>& x, Range depths) {
 
 /// The rows of a that a block's tiles read; in a buffer of this thread, if it copies them.
 template <class T>
-Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
+Matrix<const T> rows_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
   const Range rows = x.rows(tiles);
-  if (!x.copies_a || !x.owns_rows()) return slab.a.at(rows.begin, 0);
+  if (!x.how.copies_a || !x.owns_rows()) return slab.a.at(rows.begin, 0);
   thread_local Buffer<T> buffer;
   return compact(slab.a.at(rows.begin, 0), rows.size(), slab.depths.size(),
                  buffer.room(compact_size<T>(rows.size(), slab.depths.size())));
@@ -116,8 +116,8 @@ Matrix<const T> rows_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles)
 
 /// The same tile by tile, if they are packed; null if they are not.
 template <class T>
-const T* tiles_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
-  if (!x.packs_a) return nullptr;
+const T* tiles_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
+  if (!x.how.packs_a) return nullptr;
   if (!x.owns_rows()) return slab.tiles_of_a + tiles.begin * packed_tile_size<T>(slab.depths.size());
   thread_local Buffer<T> buffer;
   return packed_tiles(x, slab.depths, tiles, buffer);
@@ -126,7 +126,7 @@ const T* tiles_of_a(const Product<T>& x, const Slab<T>& slab, Range tiles) {
 /// The first or the last of a block's tiles, whichever reads all that any of them reads of a panel; tiles.end if
 /// neither does.
 template <class T>
-int64_t widest_tile(const Product<T>& x, Range depths, Range tiles) {
+int64_t widest_tile(const Plan<T>& x, Range depths, Range tiles) {
   const Range all = x.in_band(depths, x.rows(tiles));
   for (int64_t t : {tiles.begin, tiles.end - 1}) {
     const Range its_own = x.in_band(depths, x.rows({t, t + 1}));
@@ -138,10 +138,10 @@ int64_t widest_tile(const Product<T>& x, Range depths, Range tiles) {
 /// What a thread on step `here` fetches for step `next`: what nobody has read yet of a and b, and what the second cache
 /// has lost since. Operands that fit a quarter of it may still be there, or soon will be.
 template <class T>
-void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
+void announce(const Plan<T>& x, const Slab<T>& slab, int64_t here, int64_t next, Upcoming& upcoming) {
   if (stays_near<T>(4 * x.k * (x.m + x.n))) return;
-  const int64_t blocks = x.cut.blocks(), blocks_in_row = x.cut.column_blocks.count;
-  const Range depths = x.cut.slabs[next / blocks], panels = x.panels_of(next % blocks);
+  const int64_t blocks = x.how.cut.blocks(), blocks_in_row = x.how.cut.column_blocks.count;
+  const Range depths = x.how.cut.slabs[next / blocks], panels = x.panels_of(next % blocks);
   const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
   // A block as wide as c goes through all of b, and would lose what was fetched for the next.
   const bool loses_b = blocks_in_row > 1 && !stays_near<T>(depths.size() * x.n);
@@ -154,23 +154,33 @@ void announce(const Product<T>& x, const Slab<T>& slab, int64_t here, int64_t ne
   }
   // These blocks each need all of a. But the next may be the first of them on this core, and another thread may have
   // written half of a. Its first tiles wait for their rows; meanwhile, those of the others are on their way.
-  if (x.owns_panels() && x.cut.slabs.count == 1 && !x.along_columns && !x.copies_a) {
-    const int64_t row = x.cut.tiles.begin(std::min(tiles_that_wait, x.cut.tiles.count));
+  if (x.owns_panels() && x.how.cut.slabs.count == 1 && !x.how.along_columns && !x.how.copies_a) {
+    const int64_t row = x.how.cut.tiles.begin(std::min(tiles_that_wait, x.how.cut.tiles.count));
     upcoming.add(x.a.at(row, 0), x.m - row, x.k);
   }
   // All blocks of a row need the same rows of a. The blocks of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
-  if ((x.owns_rows() || !(x.copies_a || x.packs_a)) && below < x.cut.steps()) {
-    const Range below_depths = x.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));
+  if ((x.owns_rows() || !(x.how.copies_a || x.how.packs_a)) && below < x.how.cut.steps()) {
+    const Range below_depths = x.how.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));
     const Range part = Parts(below_depths.size(), blocks_in_row)[here % blocks_in_row];
     upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
   }
 }
 
+/// The last columns of a block, where they are few. `a` is its rows.
+template <class T>
+void multiply_last_columns(const Plan<T>& x, const Slab<T>& slab, Matrix<const T> a, Range rows, Range columns,
+                           const Epilogue<T>& epilogue) {
+  const Range depths = x.in_band(slab.depths, rows);
+  const int64_t skipped = depths.begin - slab.depths.begin;
+  multiply_narrow<T>(rows.size(), columns.size(), depths.size(), a.at(0, skipped), slab.narrow_b.at(skipped, 0),
+                     x.at(rows.begin, columns.begin), x.c_stride, epilogue);
+}
+
 /// A block of c: panel by panel, and along each from tile to tile. If it packs its panels, one tile copies each for the
 /// others, where it can read it as it lies.
 template <class T>
-void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
+void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   thread_local Buffer<T> panel_buffer;
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
   const T* const packed_a = tiles_of_a(x, slab, tiles);
@@ -182,11 +192,8 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     const Range columns = x.columns({p, p + 1});
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     if constexpr (has_masks) {
-      if (p + 1 == x.cut.panels && x.ends_narrow) {
-        const Range rows = x.rows(tiles), depths = x.in_band(slab.depths, rows);
-        const int64_t skipped = depths.begin - slab.depths.begin;
-        multiply_narrow<T>(rows.size(), columns.size(), depths.size(), a.at(0, skipped), slab.narrow_b.at(skipped, 0),
-                           x.at(rows.begin, columns.begin), x.c_stride, epilogue);
+      if (p + 1 == x.how.cut.panels && x.how.ends_narrow) {
+        multiply_last_columns(x, slab, a, x.rows(tiles), columns, epilogue);
         continue;
       }
     }
@@ -206,14 +213,14 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
     if (x.packs_panels()) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
-        multiply(copying_tile, copying_kernels<T>(x.along_columns), b, panel);
+        multiply(copying_tile, copying_kernels<T>(x.how.along_columns), b, panel);
         done = copying_tile;
       } else {
         pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
       }
       b = {panel, panel_width<T>, 1};
     }
-    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.along_columns);
+    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.how.along_columns);
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       if (t != done) multiply(t, kernels, b, nullptr);
     }
@@ -222,7 +229,7 @@ void multiply_block(const Product<T>& x, const Slab<T>& slab, Range tiles, Range
 
 /// A matrix with dense rows times a dense vector: elements `range` of the m x 1 or 1 x n result.
 template <class T>
-void multiply_vector(const Product<T>& x, Range range) {
+void multiply_vector(const Plan<T>& x, Range range) {
   const bool is_row = x.m == 1;  // of a and b, one is the vector and the other holds the rows
   const T* rows = is_row ? x.b.data : x.a.data;
   const T* vector = is_row ? x.a.data : x.b.data;
@@ -241,7 +248,7 @@ void multiply_vector(const Product<T>& x, Range range) {
 
 /// One row of c, `panels` of it: a single row leaves registers free, and so its tile is made wider.
 template <class T>
-void multiply_row(const Product<T>& x, Range panels) {
+void multiply_row(const Plan<T>& x, Range panels) {
   constexpr int64_t wide = wide_vectors * lanes<T> / panel_width<T>;
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
@@ -254,16 +261,16 @@ void multiply_row(const Product<T>& x, Range panels) {
 
 /// body(block) for every block of c, on several threads.
 template <class T, class Body>
-void for_each_block(const Product<T>& x, const Body& body) {
+void for_each_block(const Plan<T>& x, const Body& body) {
   const int64_t work = std::max<int64_t>(x.m * x.n * x.k, 1);
-  const int64_t grain = x.cut.blocks() == 1 ? 1 : divide_up(multiplications_per_chunk * x.cut.blocks(), work);
-  parallel_for(x.cut.blocks(), grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = x.how.cut.blocks() == 1 ? 1 : divide_up(multiplications_per_chunk * x.how.cut.blocks(), work);
+  parallel_for(x.how.cut.blocks(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) body(block);
   });
 }
 
 template <class T>
-void multiply_as_it_lies(const Product<T>& x) {
+void multiply_as_it_lies(const Plan<T>& x) {
   if ((x.m == 1 || x.n == 1) && x.a.col_stride == 1 && x.b.row_stride == 1) {
     return for_each_block(x, [&](int64_t block) {
       multiply_vector(x, x.m == 1 ? x.columns(x.panels_of(block)) : x.rows(x.tiles_of(block)));
@@ -272,15 +279,17 @@ void multiply_as_it_lies(const Product<T>& x) {
   if (x.m == 1 && !x.packs_panels()) {
     return for_each_block(x, [&](int64_t block) { multiply_row(x, x.panels_of(block)); });
   }
-  for (int64_t i = 0; i < x.cut.slabs.count; ++i) {
-    const Slab<T> slab = prepare(x, x.cut.slabs[i]);
-    if (x.cut.steps() == 1) {  // small products are many: no divisions, and nothing to announce
-      return for_each_block(x, [&](int64_t) { multiply_block(x, slab, {0, x.cut.tiles.count}, {0, x.cut.panels}); });
+  for (int64_t i = 0; i < x.how.cut.slabs.count; ++i) {
+    const Slab<T> slab = prepare(x, x.how.cut.slabs[i]);
+    if (x.how.cut.steps() == 1) {  // small products are many: no divisions, and nothing to announce
+      return for_each_block(x, [&](int64_t) {
+        multiply_block(x, slab, {0, x.how.cut.tiles.count}, {0, x.how.cut.panels});
+      });
     }
     for_each_block(x, [&](int64_t block) {
-      const int64_t step = i * x.cut.blocks() + block;
+      const int64_t step = i * x.how.cut.blocks() + block;
       auto announce_step = [&](int64_t next, Upcoming& upcoming) { announce(x, slab, step, next, upcoming); };
-      const Fetching fetching(step, x.cut.steps(), announce_step);
+      const Fetching fetching(step, x.how.cut.steps(), announce_step);
       multiply_block(x, slab, x.tiles_of(block), x.panels_of(block));
     });
   }
@@ -288,11 +297,11 @@ void multiply_as_it_lies(const Product<T>& x) {
 
 /// By way of c' = b' a', which is turned round in the end.
 template <class T>
-void multiply_transposed(const Product<T>& x, Product<T> transposed) {
+void multiply_transposed(const Plan<T>& x, Plan<T> transposed) {
   thread_local Buffer<T> buffer;
   transposed.c = buffer.room(x.m * x.n);
   multiply_as_it_lies(transposed);
-  parallel_for(x.cut.panels, divide_up(chunk_copies, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
+  parallel_for(x.how.cut.panels, divide_up(chunk_copies, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
     thread_local Buffer<T> panel_buffer;
     T* const panel = panel_buffer.room(x.m * panel_width<T>);
     for (int64_t p = begin; p < end; ++p) {
@@ -310,14 +319,14 @@ void multiply_transposed(const Product<T>& x, Product<T> transposed) {
 }
 
 template <class T>
-void multiply(const Product<T>& x) {
+void multiply(const Plan<T>& x) {
   // A dense column is as good as a row, and (a b)' = b' a' has dense vectors. A band only saves work, here none.
   if (x.n == 1 && x.c_stride == 1 && x.a.row_stride == 1 && !x.epilogue.bias) {
-    return multiply_as_it_lies(Product<T>{1, x.m, x.k, x.b.transposed(), x.a.transposed(), x.c, x.m, x.epilogue});
+    return multiply_as_it_lies(Plan<T>{{1, x.m, x.k, x.b.transposed(), x.a.transposed(), x.c, x.m, x.epilogue}});
   }
   // If c is low, it may be better to pack a instead of b, or neither.
-  if (x.must_pack && 1 < x.m && x.m < std::min(x.n, x.k)) {
-    const Product<T> transposed{x.n, x.m, x.k, x.b.transposed(), x.a.transposed(), nullptr, x.m};
+  if (x.how.must_pack && 1 < x.m && x.m < std::min(x.n, x.k)) {
+    const Plan<T> transposed{{x.n, x.m, x.k, x.b.transposed(), x.a.transposed(), nullptr, x.m}};
     if (cost(transposed) + 2 * x.m * x.n < cost(x)) return multiply_transposed(x, transposed);
   }
   multiply_as_it_lies(x);
@@ -330,7 +339,7 @@ void matmul(int64_t m, int64_t n, int64_t k, std::type_identity_t<Matrix<const T
             std::type_identity_t<Matrix<const T>> b, T* c, int64_t c_stride,
             const std::type_identity_t<Epilogue<T>>& epilogue, Band a_band) {
   if (m == 0 || n == 0) return;
-  multiply(Product<T>{m, n, k, a, b, c, c_stride, epilogue, a_band});
+  multiply(Plan<T>{{m, n, k, a, b, c, c_stride, epilogue, a_band}});
 }
 
 template <class T>
@@ -360,9 +369,9 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     upcoming.add(Matrix<const T>{b.data + b_offset, b.row_stride, b.col_stride}, k, n);
     upcoming.add(Matrix<const T>{a.data + a_offset, a.row_stride, a.col_stride}, m, k);
   };
-  const Product<T> alike{m, n, k, a, b, c, n, epilogue};  // but for where their matrices lie
+  const Plan<T> alike{{m, n, k, a, b, c, n, epilogue}};  // but for where their matrices lie
   auto multiply_matrices = [&](int64_t begin, int64_t end) {
-    Product<T> x = alike;
+    Plan<T> x = alike;
     for (int64_t index = begin; index < end; ++index) {
       const Fetching fetching(index, announced, announce);
       const auto [a_offset, b_offset] = offsets(index);
