@@ -21,7 +21,7 @@ constexpr int64_t chunk_copies = 32'768;
 // From this many matrices in a batch on, each thread takes whole ones. Fewer are worked off one by one, by all threads.
 constexpr int64_t large_batch = 8;
 
-// How many tiles of a block have to do with rows of a that nobody has fetched: their rounds fetch a panel of b instead.
+// How many tiles of a block read rows of a that nobody has fetched: their rounds fetch a panel of b instead.
 constexpr int64_t tiles_that_wait = 4;
 
 /// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.
@@ -369,7 +369,7 @@ void batched_matmul(Sizes batch, int64_t m, int64_t n, int64_t k, std::type_iden
     upcoming.add(Matrix<const T>{b.data + b_offset, b.row_stride, b.col_stride}, k, n);
     upcoming.add(Matrix<const T>{a.data + a_offset, a.row_stride, a.col_stride}, m, k);
   };
-  const Plan<T> alike{{m, n, k, a, b, c, n, epilogue}};  // but for where their matrices lie
+  const Plan<T> alike{{m, n, k, a, b, c, n, epilogue}};  // as they all are, except for where matrices lie
   auto multiply_matrices = [&](int64_t begin, int64_t end) {
     Plan<T> x = alike;
     for (int64_t index = begin; index < end; ++index) {

@@ -17,7 +17,8 @@ void for_each_row(int64_t rows, int64_t n, const Body& body) {
 }
 
 /// body(i, count) for every vector of a row: it starts at element i and has `count` elements, as many as there are
-/// lanes but for the last one. Always inlined: what `body` captures, a call would read from memory for every vector.
+/// lanes, or fewer in the last one. Always inlined: what `body` captures, a call would read from memory for every
+/// vector.
 template <class T, class Body>
 [[gnu::always_inline]] inline void for_each_vector(int64_t n, const Body& body) {
   int64_t i = 0;

@@ -98,7 +98,7 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     for (int v = 0; v < whole_vectors; ++v) row.vectors[v] = has_masks ? load_vector(b, v) : load(b + v * lanes<T>);
     if constexpr (edge == Edge::half) row.half = load_half_n(b + last * lanes<T>, rest);
     if constexpr (extras.copies_b) {
-      constexpr int64_t rows_ahead = 16;  // memory takes as long as so many rounds
+      constexpr int64_t rows_ahead = 16;  // about as many rounds as memory takes to answer
       prefetch_run<Vectors * lanes<T>, 3>(b + rows_ahead * b_stride, Vectors * lanes<T>);
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);

@@ -1,5 +1,5 @@
 #pragma once
-// Functions of vectors, but for pow, which is in power.h.
+// Functions of vectors. One more, pow, is in power.h.
 //
 // What xsimd has is repaired where it leaves the accuracy promised here: a few units in the last place of f32 and f64
 // (tanh and erf: 7 of f32; erf in f64: 1e-14 relative), with the limits of the C library at 0, infinity and NaN.
