@@ -16,7 +16,8 @@ void declare_classify(Options& o, ClassifyConfig& c) {
   o.add(&c.data, "D,data", "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
         "it, small reviews from a grammar, and these defaults:" +
-            small);
+            small)
+      .fixed(Fixed::no);  // files may move
   o.add(&c.columns.label, "label-column", "COLUMN", "of a table: its name, or its number from 1");
   o.add(&c.columns.text, "text-column", "COLUMN", "of a table: its name, or its number from 1");
   o.add_flag(&c.columns.header, "header", "columns go by number, but the first row has their names");

@@ -1,10 +1,29 @@
 #include "apps/classify/corpus.h"
 
 #include "apps/common/examples.h"
+#include "apps/common/fingerprint.h"
 #include "autograd/error.h"
 #include "data/grammars.h"
 
 namespace reel::apps {
+namespace {
+
+/// The data of config.data, or the built-in reviews; with the classes of a checkpoint, or those that occur.
+data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
+  return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
+}
+
+/// The training part cut in two by config.split, in the same way for the same seed: what trains, and what validates.
+data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
+  Generator generator = random_stream(config.training.seed, Stream::samples_and_splits);
+  auto parts = data::split(train, config.split, generator);
+  if (parts.first.texts.empty()) {
+    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
+  }
+  return parts;
+}
+
+}  // namespace
 
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
   data::Tokens tokens = std::move(data::encode_all(tokenizer, std::span(&text, 1)).front());
@@ -19,23 +38,18 @@ EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& t
   return encoded;
 }
 
-data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
-  return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
-}
-
 std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& config,
                                                      const std::vector<std::string>& classes) {
   return config.data.empty() ? data::review_corpus().test
                              : data::read_labelled_test(config.data, config.columns, classes);
 }
 
-data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train) {
-  Generator generator = random_stream(config.training.seed, Stream::samples_and_splits);
-  auto parts = data::split(train, config.split, generator);
-  if (parts.first.texts.empty()) {
-    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
+std::uint32_t fingerprint(const LabelledCorpus& corpus) {
+  std::uint32_t sum = 0;
+  for (const EncodedTexts* part : {&corpus.train, &corpus.scored}) {
+    sum = fingerprint(part->tokens, fingerprint(part->labels, sum));
   }
-  return parts;
+  return sum;
 }
 
 LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<std::string>& classes,

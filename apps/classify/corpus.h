@@ -20,14 +20,9 @@ struct EncodedTexts {
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
 
-/// The data of config.data, or the built-in reviews; with the classes of a checkpoint, or those that occur.
-data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes = {});
-/// Their test part, if they have one.
+/// The test part of config.data, or of the built-in reviews, if there is one; with the classes of a checkpoint.
 std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& config,
                                                      const std::vector<std::string>& classes);
-
-/// The training part cut in two by config.split, in the same way for the same seed: what trains, and what validates.
-data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& config, const data::LabelledText& train);
 
 struct LabelledCorpus {
   std::string name;  // of the file or folder, for messages
@@ -41,6 +36,9 @@ struct LabelledCorpus {
   };
   std::vector<Example> examples;  // to show
 };
+
+/// What tells the data of one run from those of another (fingerprint.h).
+std::uint32_t fingerprint(const LabelledCorpus& corpus);
 
 /// The classes and the vocabulary are those of a checkpoint, or come from what trains. Throws with --final if there is
 /// no test part.

@@ -15,11 +15,6 @@
 namespace reel::apps {
 namespace {
 
-TrainedClassifier load(const std::string& folder) {
-  const auto path = checkpoint_path(folder);
-  return restore_classifier(load_checkpoint(path, "classify"), path);
-}
-
 struct EvalConfig {
   std::string from = "runs/classify";
   std::string data;
@@ -43,28 +38,44 @@ void declare_eval(Options& o, EvalConfig& c) {
   add_threads(o, c.threads);
 }
 
+/// What a run has set aside: of the same data as then, since others would be cut in another way.
+EncodedTexts validation_part(const Checkpoint& saved, const TrainedClassifier& trained, const std::string& from) {
+  LabelledCorpus corpus = read_labelled_corpus(trained.config, trained.classes, trained.tokenizer);
+  if (!learnt_from(saved, fingerprint(corpus))) {
+    fail(corpus.name, " has changed since ", from,
+         " was trained, which may have learnt what validates now; put the old "
+         "texts back, or name some to score with --data");
+  }
+  return std::move(corpus.scored);
+}
+
+/// Texts that are no test part: of one table, or of a folder with a folder per class.
+data::LabelledText read_other_part(const std::filesystem::path& path, const TrainedClassifier& trained) {
+  if (std::filesystem::is_directory(path) && !std::filesystem::is_directory(path / trained.classes[0])) {
+    fail(path.string(), ": has neither a test part (test, test.tsv or test.csv) nor a folder per class");
+  }
+  return data::read_labelled_part(path, trained.config.columns, trained.classes);
+}
+
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
-  TrainedClassifier trained = load(c.from);
+  const auto path = checkpoint_path(c.from);
+  const Checkpoint saved = load_checkpoint(path, "classify");
+  TrainedClassifier trained = restore_classifier(saved, path);
   if (!c.data.empty()) trained.config.data = c.data;
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
   if (options.given("header")) trained.config.columns.header = c.columns.header;
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
-  if (validation) {
-    part = train_and_validation(trained.config, read_classify_data(trained.config, trained.classes).train).rest;
-  } else if (!part) {
-    const std::filesystem::path path = c.data;
-    if (std::filesystem::is_directory(path) && !std::filesystem::is_directory(path / trained.classes[0])) {
-      fail(c.data, ": has neither a test part (test, test.tsv or test.csv) nor a folder per class");
-    }
-    part = data::read_labelled_part(c.data, trained.config.columns, trained.classes);
-  }
-  const EncodedTexts texts = encode(*part, *trained.tokenizer, trained.config);
+  if (!part && !validation) part = read_other_part(c.data, trained);
+  const EncodedTexts texts =
+      validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
   auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
-  std::cout << (validation ? "validation " : "test ") << trained.config.model << "  "
-            << line_of_texts(evaluate(*trained.model, logits, texts, c.batch_size)) << std::endl;
+  const Score score = evaluate(*trained.model, logits, texts, c.batch_size);
+  check_finite(score, c.from);
+  std::cout << (validation ? "validation " : "test ") << trained.config.model << "  " << line_of_texts(score)
+            << std::endl;
 }
 
 struct PredictConfig {
@@ -81,7 +92,8 @@ void declare_predict(Options& o, PredictConfig& c) {
 
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
-  const TrainedClassifier trained = load(c.from);
+  const auto path = checkpoint_path(c.from);
+  const TrainedClassifier trained = restore_classifier(load_checkpoint(path, "classify"), path);
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
     const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));

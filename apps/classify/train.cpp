@@ -8,7 +8,6 @@
 #include "apps/classify/model.h"
 #include "apps/common/eval_mode.h"
 #include "apps/common/examples.h"
-#include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/numbers.h"
 #include "apps/common/trainer.h"
@@ -118,13 +117,7 @@ class ClassifyTask : public Task {
     show_attention(report);
   }
 
-  std::uint32_t fingerprint() const override {
-    std::uint32_t sum = 0;
-    for (const EncodedTexts* part : {&corpus_.train, &corpus_.scored}) {
-      sum = apps::fingerprint(part->tokens, apps::fingerprint(part->labels, sum));
-    }
-    return sum;
-  }
+  std::uint32_t fingerprint() const override { return apps::fingerprint(corpus_); }
 
   Json::Object notes() const override {
     Json::Array classes;

@@ -1,6 +1,7 @@
 #include "apps/common/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,6 +52,8 @@ class TemporaryFile {
   }
 
   void become_target() {
+    struct stat before {};  // who may read the old file, and nobody else, may read the new one
+    if (stat(target_.c_str(), &before) == 0) fchmod(file_, before.st_mode & 07777);
     if (fsync(file_) != 0) fail_to_write(target_, errno);
     if (close(std::exchange(file_, -1)) != 0) fail_to_write(target_, errno);
     if (std::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
@@ -64,6 +67,8 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
 /// Makes a rename in `folder` outlive a power cut.
 void sync_folder(const fs::path& folder) {
   int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,10 +81,25 @@ void sync_folder(const fs::path& folder) {
 }  // namespace
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  TemporaryFile file(path);
+  std::error_code unknown;
+  const bool leads_on = fs::is_symlink(path, unknown) && fs::exists(path, unknown);
+  const fs::path target = leads_on ? fs::canonical(path) : path;
+  TemporaryFile file(target);
   file.write(bytes);
   file.become_target();
-  sync_folder(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  sync_folder(folder_of(target));
+}
+
+void remove_left_over(const fs::path& path) {
+  const std::string start = path.filename().string() + ".", end = ".tmp";
+  std::error_code unknown;
+  for (const auto& entry : fs::directory_iterator(folder_of(path), unknown)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(start) || !name.ends_with(end)) continue;
+    if (name.find_first_not_of("0123456789-", start.size()) == name.size() - end.size()) {
+      fs::remove(entry.path(), unknown);
+    }
+  }
 }
 
 void ensure_folder(const fs::path& path) {

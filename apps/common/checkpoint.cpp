@@ -86,6 +86,10 @@ const Json& note(const Checkpoint& checkpoint, const std::string& key) {
   fail("the checkpoint has no entry \"", key, "\"");
 }
 
+bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint) {
+  return note(checkpoint, "data").get<std::int64_t>() == fingerprint;
+}
+
 Json to_json(const StringPairs& pairs) {
   Json::Object object;
   for (const auto& [name, value] : pairs) object.emplace_back(name, value);

@@ -33,6 +33,9 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
+/// Whether the run's data had this fingerprint.
+bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint);
+
 // Options and samples, generators and places in the data as notes.
 Json to_json(const StringPairs& pairs);
 StringPairs string_pairs_from(const Json& json);

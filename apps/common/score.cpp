@@ -50,6 +50,11 @@ Hits count_hits(const Tensor& some_scores, const Ids& targets) {
 double Score::bits() const { return loss * std::numbers::log2e; }
 double Score::perplexity() const { return std::exp(loss); }
 
+void check_finite(const Score& score, const std::string& model) {
+  if (std::isfinite(score.loss)) return;
+  fail(model, ": the model's loss is ", score.loss, ", no finite number; its training must have diverged");
+}
+
 std::string line_of_tokens(const Score& score) {
   const double perplexity = score.perplexity();
   char digits[32], line[256];

@@ -32,6 +32,9 @@ struct Score {
   double perplexity() const;
 };
 
+/// Throws unless the loss of `model`, a folder, is finite.
+void check_finite(const Score& score, const std::string& model);
+
 /// "loss 1.7741 nats  bits 2.5595  perplexity 5.895  accuracy 0.4711  tokens 111539"
 std::string line_of_tokens(const Score& score);
 /// "accuracy 0.8745  loss 0.3021 nats  texts 25000"

@@ -1,6 +1,9 @@
 #include "apps/common/texts.h"
 
-#include <istream>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 
 #include "apps/common/options.h"
 #include "autograd/error.h"
@@ -20,12 +23,15 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   if (!arguments.empty()) return;
 
   std::string line;
+  errno = 0;
   for (std::int64_t number = 1; std::getline(in, line); ++number) {
     if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
     if (line.ends_with('\r')) line.pop_back();
     if (!is_utf8(line)) fail("standard input, line ", number, ": is not UTF-8");
     answer(data::is_blank(line) ? "" : line);
   }
+  // std::cin does not tell an error from the end, but what it reads from does.
+  if (in.bad() || (&in == &std::cin && std::ferror(stdin))) fail("standard input cannot be read to its end: ", std::strerror(errno));
 }
 
 }  // namespace reel::apps

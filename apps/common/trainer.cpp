@@ -77,11 +77,15 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       fingerprint_(task.fingerprint()) {
   if (plan_.steps > 0) check_training(config_, plan_.steps);
   ensure_folder(config_.out);
+  lock_.emplace(config_.out);
+  for (const fs::path& path : {checkpoint_path(config_.out), metrics_path(config_.out), report_path(config_.out)}) {
+    remove_left_over(path);
+  }
   optimizer_ = make_optimizer(config_, task_.model());
 }
 
 void Trainer::resume(const Checkpoint& saved) {
-  if (note(saved, "data").get<std::int64_t>() != fingerprint_) {
+  if (!learnt_from(saved, fingerprint_)) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
   load_optimizer(saved);

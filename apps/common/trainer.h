@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/common/checkpoint.h"
+#include "apps/common/folder_lock.h"
 #include "apps/common/metrics.h"
 #include "apps/common/progress.h"
 #include "apps/common/report.h"
@@ -84,7 +85,8 @@ Checkpoint load_run(const std::string& folder, const std::string& app, Options& 
 
 class Trainer {
  public:
-  /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them.
+  /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them. Throws if another run is
+  /// writing into the folder.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
   /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if the optimizer cannot go on
@@ -127,6 +129,7 @@ class Trainer {
   Task& task_;
   Plan plan_;
   std::int64_t fingerprint_;  // of the data
+  std::optional<FolderLock> lock_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   Step last_;                   // the step taken last

@@ -7,7 +7,8 @@ namespace reel::apps {
 void declare_train(Options& o, GenerateConfig& c) {
   const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
   o.section("Data", Fixed::yes);
-  o.add(&c.data, "D,data", "FILE", "text to learn from, UTF-8; without it, Reel's own source");
+  o.add(&c.data, "D,data", "FILE", "text to learn from, UTF-8; without it, Reel's own source")
+      .fixed(Fixed::no);  // files may move
   o.add_choice(&c.tokenizer, "tokenizer", {"char", "byte"}, "what a token is; byte reads what is not UTF-8, too");
   o.add(&c.split, "split", "SHARE", "share of the text that trains; what follows validates",
         more_than(0).and_less_than(1));
@@ -38,7 +39,7 @@ void declare_train(Options& o, GenerateConfig& c) {
   declare_run(o, c.training);
   o.add(&c.test_every, "test-every", "N", "steps between validation, sample and checkpoint", at_least(1))
       .only_for("model", learning);
-  o.add(&c.sample_length, "sample-length", "N", "tokens of a sample", at_least(0));
+  o.add(&c.sample_length, "sample-length", "N", "tokens of a sample", at_least(0).and_at_most(1'000'000));
 }
 
 }  // namespace reel::apps

@@ -1,5 +1,6 @@
 #include "apps/generate/corpus.h"
 
+#include "apps/common/fingerprint.h"
 #include "autograd/error.h"
 #include "data/corpus.h"
 #include "data/file.h"
@@ -28,7 +29,11 @@ std::unique_ptr<data::Tokenizer> train_tokenizer(const std::string& name, std::s
 
 }  // namespace
 
-Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer) {
+std::uint32_t fingerprint(const Corpus& corpus) {
+  return fingerprint(corpus.test, fingerprint(corpus.validation, fingerprint(corpus.train, 0)));
+}
+
+Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer, Parts parts) {
   Corpus corpus;
   corpus.name = config.data.empty() ? "the built-in corpus" : config.data;
   const std::string text = read(config);
@@ -57,7 +62,7 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
       fail(corpus.name, ": ", error.what());
     }
   };
-  corpus.train = encode(train);
+  if (parts == Parts::all) corpus.train = encode(train);
   corpus.validation = encode(validation);
   corpus.test = encode(test);
   if (is_new) check_size("training", corpus.train.size());

@@ -14,14 +14,21 @@ namespace reel::apps {
 struct Corpus {
   std::string name;  // of the file, for messages
   std::unique_ptr<data::Tokenizer> tokenizer;
-  std::vector<std::int32_t> train;
+  std::vector<std::int32_t> train;  // empty unless wanted
   std::vector<std::int32_t> validation;
   std::vector<std::int32_t> test;  // empty without --final
 };
 
+/// What tells the tokens of one run from those of another (fingerprint.h).
+std::uint32_t fingerprint(const Corpus& corpus);
+
+/// Whether the training part is wanted, too, or only those that are scored.
+enum class Parts { all, scored };
+
 /// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
 /// count as unknown. Throws if a part has fewer than two tokens; the training part may where a tokenizer is given.
-Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr);
+Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
+                   Parts parts = Parts::all);
 
 }  // namespace reel::apps

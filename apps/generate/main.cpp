@@ -33,15 +33,25 @@ void declare_eval(Options& o, EvalConfig& c) {
 
 void eval(Options&, EvalConfig& c) {
   use_threads(c.threads);
-  TrainedModel trained = load_model(c.from);
+  const auto path = checkpoint_path(c.from);
+  const Checkpoint saved = load_checkpoint(path, "generate");
+  TrainedModel trained = restore_model(saved, path);
   if (c.final_run && !trained.config.final_run) {
     throw UsageError(text("--final: ", c.from, " was trained without it, and so has no part set aside for a test"));
   }
-  if (!c.data.empty()) trained.config.data = c.data;
-  const Corpus corpus = read_corpus(trained.config, std::move(trained.tokenizer));
+  const bool is_other = !c.data.empty();
+  if (is_other) trained.config.data = c.data;
+  const Corpus corpus =
+      read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Parts::scored : Parts::all);
+  if (!is_other && !learnt_from(saved, fingerprint(corpus))) {
+    fail(corpus.name, " has changed since ", c.from,
+         " was trained, which may have learnt what validates now; put the "
+         "old text back, or name one to score with --data");
+  }
   const std::string part = c.final_run ? "test" : "validation";
   const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,
                                text("the ", part, " part of ", corpus.name));
+  check_finite(score, c.from);
   std::cout << part << ' ' << line_of_tokens(score) << std::endl;
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <sstream>
 
 #include "apps/common/eval_mode.h"
-#include "apps/common/fingerprint.h"
 #include "apps/common/head_maps.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/numbers.h"
@@ -68,7 +68,7 @@ class GenerateTask : public Task {
                  generator);
       // Before the first step, a resumed run may do it again.
       if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
-      if (!interrupted()) samples_.emplace_back(when, sample.str());
+      if (!interrupted()) keep_sample(when, sample.str());
       std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
     }
     if (scored) std::cout << "validation " << line_of_tokens(score_) << std::endl;
@@ -89,9 +89,7 @@ class GenerateTask : public Task {
     show_attention(report);
   }
 
-  std::uint32_t fingerprint() const override {
-    return apps::fingerprint(corpus_.test, apps::fingerprint(corpus_.validation, apps::fingerprint(corpus_.train, 0)));
-  }
+  std::uint32_t fingerprint() const override { return apps::fingerprint(corpus_); }
 
   Json::Object notes() const override {
     return {{"vocabulary", corpus_.tokenizer->vocabulary()},
@@ -107,6 +105,22 @@ class GenerateTask : public Task {
  private:
   Score score_of(const std::vector<std::int32_t>& tokens, const char* part) {
     return evaluate(*model_, tokens, config_.training.batch_size, text("the ", part, " part of ", corpus_.name));
+  }
+
+  /// For the report, which shows how writing gets better: of many samples, or long ones, every second will do, and the
+  /// first and the last.
+  void keep_sample(const std::string& when, std::string sample) {
+    constexpr std::size_t most = 60, most_bytes = 10'000'000;
+    samples_.emplace_back(when, std::move(sample));
+    auto bytes = [&] {
+      return std::transform_reduce(samples_.begin(), samples_.end(), std::size_t{0}, std::plus{},
+                                   [](const auto& kept) { return kept.second.size(); });
+    };
+    while (samples_.size() > most || (samples_.size() > 2 && bytes() > most_bytes)) {
+      std::size_t i = 0;
+      const std::size_t last = samples_.size() - 1;
+      std::erase_if(samples_, [&](const auto&) { return i++ % 2 == 1 && i <= last; });
+    }
   }
 
   /// Where each head looks while the model reads the start of the validation part.

@@ -18,7 +18,8 @@ void declare_translate(Options& o, TranslateConfig& c) {
   o.add(&c.data, "D,data", "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
         "grammar, English to German, and these defaults:" +
-            small);
+            small)
+      .fixed(Fixed::no);  // files may move
   o.add(&c.source, "source", "ENDING", "of the files to translate from");
   o.add(&c.target, "target", "ENDING", "of the files to translate to");
   o.add(&c.vocabulary, "V,vocab-size", "N", "most words that are known of each language, the most frequent ones",

@@ -42,8 +42,9 @@ void eval(Options&, EvalConfig& c) {
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
     const EncodedPairs pairs = encode_pairs(text, *trained.source, *trained.target, trained.config.length);
-    std::cout << name << ' ' << line_of_tokens(evaluate(*trained.model, pairs, 64))
-              << note_of_cuts(pairs, trained.config.length) << std::endl;
+    const Score likelihood = evaluate(*trained.model, pairs, 64);
+    check_finite(likelihood, c.from);
+    std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs, trained.config.length) << std::endl;
     const auto translations =
         translate_all(*trained.model, pairs.sources, *trained.target, trained.config.length, c.search);
     const TranslationScore score = compare(translations, text, *trained.target);

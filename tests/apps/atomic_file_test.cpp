@@ -10,6 +10,7 @@
 #include "tests/temporary_folder.h"
 
 using reel::apps::ensure_folder;
+using reel::apps::remove_left_over;
 using reel::apps::write_file_atomically;
 
 namespace {
@@ -90,6 +91,33 @@ TEST_CASE("a left-over temporary file is no obstacle", "[atomic_file]") {
   write_file_atomically(folder / "file", "new");
   CHECK(read_file(folder / "file") == "new");
   CHECK(read_file(folder / left_over) == "of a process that was killed");
+}
+
+TEST_CASE("left-over temporary files of a path are removed, and nothing else", "[atomic_file]") {
+  TemporaryFolder folder;
+  for (const char* gone : {"file.12-0.tmp", "file.12-13.tmp"}) write_file(folder / gone, "");
+  for (const char* stays : {"file", "file.tmp.12-0", "file.x12-0.tmp", "other.12-0.tmp", "12-0.tmp"}) {
+    write_file(folder / stays, "");
+  }
+  remove_left_over(folder / "file");
+  CHECK(files_in(folder.path()) == 5);
+  CHECK_FALSE(std::filesystem::exists(folder / "file.12-0.tmp"));
+  CHECK_NOTHROW(remove_left_over(folder / "none/file"));
+}
+
+TEST_CASE("an atomic write keeps permissions, and links", "[atomic_file]") {
+  namespace fs = std::filesystem;
+  TemporaryFolder folder;
+  folder.write("far/file", "old");
+  fs::permissions(folder / "far/file", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("far/file", folder / "link");
+  write_file_atomically(folder / "link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(read_file(folder / "far/file") == "new");
+  CHECK(fs::status(folder / "far/file").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  fs::create_symlink("nowhere", folder / "broken");
+  write_file_atomically(folder / "broken", "whole");
+  CHECK(read_file(folder / "broken") == "whole");
 }
 
 TEST_CASE("ensure_folder makes folders, and says why it cannot", "[atomic_file]") {

@@ -103,7 +103,7 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
   here.must_train("classify", "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
   for (const char* option : {"-E 8", "-M 4", "-b 4", "--dropout 0.3", "--norm pre", "--final", "--no-punctuation",
-                             "--embedding-deviation 2", "--positions sinusoidal", "--data reviews/train.tsv"}) {
+                             "--embedding-deviation 2", "--positions sinusoidal"}) {
     const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }
@@ -113,6 +113,18 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
   check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "the data are no longer those");
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
+}
+
+TEST_CASE("classify: what validated a run is scored without --data only while it is the same", "[classify]") {
+  TinyTexts here;
+  here.must_train("classify", "--data reviews/train.tsv --out run");
+  const std::string scored = here.run("classify", "eval --from run").out, table = read_file(here / "reviews/train.tsv");
+  CHECK(scored.starts_with("validation ctransformer "));
+  here.write("reviews/train.tsv", table + "good\twarm tea\n");  // another split
+  check_refused(here.run("classify", "eval --from run"), 1, "reviews/train.tsv has changed since run was trained");
+  CHECK(here.run("classify", "eval --from run --data reviews/train.tsv").out.starts_with("test "));
+  here.write("reviews/train.tsv", table);
+  CHECK(here.run("classify", "eval --from run").out == scored);
 }
 
 TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
@@ -125,6 +137,7 @@ TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
   CHECK(lines.err == "classify predict: standard input, line 3: is not UTF-8\n");
   check_refused(here.run("classify", "predict --from run \"$(printf 'a\\377')\""), 1, "TEXT 1: is not UTF-8");
   check_refused(here.run("classify", "predict --from run tea ' '"), 2, "TEXT 2 is empty");
+  check_refused(here.run("classify", "predict --from run <."), 1, "standard input cannot be read to its end: Is a dir");
   check_refused(here.run("classify", "predict --from run tea >/dev/full"), 1, "cannot write to standard output");
 }
 

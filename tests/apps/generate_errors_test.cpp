@@ -173,11 +173,43 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
 TEST_CASE("what a run was begun with cannot change", "[generate]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
-  for (const std::string option : {"context 8", "data missing.txt", "dropout 0.5", "tokenizer byte", "split 0.5"}) {
+  for (const std::string option : {"context 8", "dropout 0.5", "tokenizer byte", "split 0.5"}) {
     const std::string name = option.substr(0, option.find(' '));
     check_refused(here.train("generate", "--resume --out run -N 40 --" + option), 2,
                   "--" + name + " cannot change within a run");
   }
+}
+
+TEST_CASE("what validated a run is scored without --data only while the text is the same", "[generate]") {
+  const std::string model = GENERATE("gtransformer", "ngram");
+  TinyTexts here;
+  here.must_train("generate", "--model " + model + " --out run");
+  const std::string scored = here.run("generate", "eval --from run").out, text = read_file(here / "text.txt");
+  CHECK(scored.starts_with("validation loss "));
+  here.write("text.txt", text.substr(0, text.size() / 3));
+  check_refused(here.run("generate", "eval --from run"), 1, "text.txt has changed since run was trained");
+  CHECK(here.run("generate", "eval --from run --data text.txt").status == 0);
+  here.write("text.txt", text);
+  CHECK(here.run("generate", "eval --from run").out == scored);
+}
+
+TEST_CASE("a text to score may hold anything in the part that is not scored", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  std::string text = read_file(here / "text.txt");
+  here.write("other.txt", text);
+  const Outcome scored = here.run("generate", "eval --from run --data other.txt");
+  text[0] = 'Z';
+  here.write("other.txt", text);
+  CHECK(here.run("generate", "eval --from run --data other.txt").out == scored.out);
+}
+
+TEST_CASE("a model whose loss is no number has no score", "[generate]") {
+  TinyTexts here;
+  // It diverges at once, and is saved at the first step, which is not scored.
+  CHECK(here.train("generate", "-l 1e20 --optimizer sgd --lr-warmup 0 --test-every 3 --out run").status == 1);
+  REQUIRE(fs::exists(here / "run/checkpoint.safetensors"));
+  check_refused(here.run("generate", "eval --from run"), 1, "run: the model's loss is ");
 }
 
 TEST_CASE("a disk that is full loses nothing", "[generate]") {
@@ -208,7 +240,8 @@ TEST_CASE("training that diverges says so and keeps the last checkpoint", "[gene
   CHECK(diverged.status == 1);
   CHECK_THAT(diverged.last_line_of_err(),
              ContainsSubstring("training diverged: after step ") && ContainsSubstring("Try a lower --learn-rate"));
-  CHECK(here.run("generate", "eval --from run").status == 0);
+  const Outcome scored = here.run("generate", "eval --from run");  // what the first step left
+  if (scored.status != 0) check_refused(scored, 1, "run: the model's loss is ");
 
   // Also where the one step that spoils the weights is the last: they are not numbers, or such that the loss is none.
   const std::string kept = here.checkpoint("run");

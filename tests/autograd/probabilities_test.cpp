@@ -232,6 +232,7 @@ TEST_CASE("losses of no classes are 0 where no target counts") {
     const Tensor y = loss(x, Ids({-100, -100}), {});
     CHECK(y.item() == 0);
     CHECK(tape.gradients(y, {x})[0].shape() == Shape{2, 0});
+    CHECK(tape.gradients(y, {x}, CreateGraph::yes)[0].shape() == Shape{2, 0});
     CHECK_THROWS_AS(loss(x, Ids({0, -100}), {}), Error);
   }
 }
