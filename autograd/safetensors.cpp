@@ -103,8 +103,8 @@ Entry parse_entry(const std::string& name, const Json& json) {
   return entry;
 }
 
-StringPairs parse_metadata(const Json& json) {
-  StringPairs metadata;
+decltype(Safetensors::metadata) parse_metadata(const Json& json) {
+  decltype(Safetensors::metadata) metadata;
   for (const auto& [key, value] : json.get<Json::Object>()) metadata.emplace_back(key, value.get<std::string>());
   return metadata;
 }

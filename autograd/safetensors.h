@@ -18,12 +18,9 @@
 
 namespace reel {
 
-/// Names, each with a text, in order.
-using StringPairs = std::vector<std::pair<std::string, std::string>>;
-
 struct Safetensors {
   NamedTensors tensors;
-  StringPairs metadata;
+  std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 /// The file's bytes. Throws where two tensors have one name, or a name or text is not UTF-8.

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/common/string_pairs.h"
 #include "apps/common/training_options.h"
-#include "autograd/safetensors.h"
 #include "data/labelled_text.h"
 
 namespace reel::apps {

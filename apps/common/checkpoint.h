@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <string>
 
+#include "apps/common/string_pairs.h"
 #include "autograd/json.h"
 #include "autograd/random.h"
-#include "autograd/safetensors.h"
 #include "autograd/tensor.h"
 #include "data/batch_order.h"
 

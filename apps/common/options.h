@@ -20,8 +20,8 @@
 #include <variant>
 #include <vector>
 
+#include "apps/common/string_pairs.h"
 #include "autograd/error.h"
-#include "autograd/safetensors.h"
 
 namespace reel::apps {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "apps/common/chart.h"
-#include "autograd/safetensors.h"
+#include "apps/common/string_pairs.h"
 
 namespace reel::apps {
 

@@ -17,10 +17,10 @@
 #include "apps/common/progress.h"
 #include "apps/common/report.h"
 #include "apps/common/score.h"
+#include "apps/common/string_pairs.h"
 #include "apps/common/tensorboard.h"
 #include "apps/common/training_options.h"
 #include "autograd/json.h"
-#include "autograd/safetensors.h"
 #include "nn/module.h"
 
 namespace reel::apps {

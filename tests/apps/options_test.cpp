@@ -267,7 +267,7 @@ TEST_CASE("a kept option that means nothing any longer can be set back", "[optio
 }
 
 TEST_CASE("other defaults are for options that mean something and were not given", "[options]") {
-  const reel::StringPairs defaults{{"depth", "5"}, {"steps", "9"}};
+  const reel::apps::StringPairs defaults{{"depth", "5"}, {"steps", "9"}};
   ModelOptions deep;
   deep.options.parse(std::vector<std::string>{"-N", "7"});
   deep.options.set_defaults(defaults);
