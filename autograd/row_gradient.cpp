@@ -76,7 +76,7 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   const RankedSet set(table_rows, {ids});
   // Added to zeros, as the dense gradient is: 0 + -0 is 0.
   RowGradient gradient{set.members(), zeros({set.members().numel(), dy.size(-1)}, dy.dtype())};
-  scatter_add(dense(dy), set.ranks(ids), gradient.values);
+  scatter_add(contiguous_values(dy), set.ranks(ids), gradient.values);
   return gradient;
 }
 

@@ -186,7 +186,7 @@ std::string write_safetensors(const Safetensors& content) {
   std::memcpy(bytes.data(), &length, length_bytes);
   std::copy(text.begin(), text.end(), bytes.begin() + length_bytes);
   for (std::size_t i = 0; i < content.tensors.size(); ++i) {
-    Tensor tensor = dense(content.tensors[i].second);
+    Tensor tensor = contiguous_values(content.tensors[i].second);
     char* to = bytes.data() + data_start + starts[i];
     with_type(tensor.dtype(), [&]<class T>(T) {
       if (tensor.numel() > 0) std::memcpy(to, tensor.data<T>(), static_cast<std::size_t>(data_bytes(tensor)));

@@ -121,7 +121,7 @@ Tensor copy_of(const Tensor& x) {
 
 Tensor detach(const Tensor& x) { return Tensor(x, x.shape(), x.strides()); }
 
-Tensor dense(const Tensor& x) { return x.is_contiguous() ? detach(x) : copy_of(x); }
+Tensor contiguous_values(const Tensor& x) { return x.is_contiguous() ? detach(x) : copy_of(x); }
 
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");

@@ -138,7 +138,7 @@ Tensor copy_of(const Tensor& x);
 /// The same numbers as a constant: shares memory, knows no tape. No gradient flows through it.
 Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
-Tensor dense(const Tensor& x);
+Tensor contiguous_values(const Tensor& x);
 /// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws if shapes
 /// differ or if `to` repeats elements (stride 0). Not recorded.
 void copy(const Tensor& from, const Tensor& to);

@@ -29,7 +29,7 @@ Hits& Hits::operator+=(const Hits& more) {
 }
 
 Hits count_hits(const Tensor& some_scores, const Ids& targets) {
-  const Tensor scores = dense(some_scores);
+  const Tensor scores = contiguous_values(some_scores);
   const std::int64_t count = scores.size(-1);
   if (scores.numel() != targets.numel() * count) {
     fail("count_hits: scores ", scores.shape(), " need a target for every ", count, " of them; there are ",

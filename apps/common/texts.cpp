@@ -31,7 +31,8 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
     answer(data::is_blank(line) ? "" : line);
   }
   // std::cin does not tell an error from the end, but what it reads from does.
-  if (in.bad() || (&in == &std::cin && std::ferror(stdin))) fail("standard input cannot be read to its end: ", std::strerror(errno));
+  if (in.bad() || (&in == &std::cin && std::ferror(stdin)))
+    fail("standard input cannot be read to its end: ", std::strerror(errno));
 }
 
 }  // namespace reel::apps

@@ -48,7 +48,7 @@ void compute(const AttentionProblem& problem) {
 void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Grads& grads) {
   const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
   const HeadsOf out = problem.heads_of(problem.out);
-  const HeadsOf dout = problem.heads_of(some_dout.stride(-1) == 1 ? some_dout : dense(some_dout));
+  const HeadsOf dout = problem.heads_of(some_dout.stride(-1) == 1 ? some_dout : contiguous_values(some_dout));
   const HeadsOf dq = problem.heads_of(laid_out_as(problem.q, problem.q.shape()));
   const HeadsOf dk = problem.groups_of(problem.room_for_groups(problem.k));
   const HeadsOf dv = problem.groups_of(problem.room_for_groups(problem.v));

@@ -10,7 +10,7 @@ namespace {
 /// y = x m, m = 0 with probability p, else 1 / (1 - p)          dx = dy m
 /// The mask m is a function of `start`: the backward pass draws it again instead of keeping it.
 Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
-  const Tensor values = dense(x);
+  const Tensor values = contiguous_values(x);
   Tensor y(x.shape(), x.dtype());
   with_type(x.dtype(),
             [&]<class T>(T) { kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), dropout_mask(p, start)); });

@@ -107,7 +107,7 @@ Tensor gather(const Tensor& x, int some_axis, const Ids& index) {
   }
   check_indices("gather", index, x.size(axis));
   const Folded around(x.shape(), axis, axis);
-  const Tensor values = dense(x);
+  const Tensor values = contiguous_values(x);
   Tensor y(shape, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::gather(around.outer, around.count, around.inner, values.data<T>(), index.data(), y.data<T>());
@@ -126,7 +126,7 @@ Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
   Shape shape = y.shape();
   shape.insert(axis, size);
   const Folded around(shape, axis, axis);
-  const Tensor values = dense(y);
+  const Tensor values = contiguous_values(y);
   Tensor x = zeros(shape, y.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::scatter(around.outer, size, around.inner, values.data<T>(), index.data(), x.data<T>());
@@ -139,7 +139,7 @@ Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
 Tensor embedding(const Tensor& table, const Ids& ids) {
   if (table.rank() != 2) fail("embedding: table is ", table.shape(), "; need (vocabulary, width)");
   check_indices("embedding", ids, table.size(0));
-  const Tensor values = dense(table);
+  const Tensor values = contiguous_values(table);
   Shape shape = ids.shape();
   shape.append(table.size(1));
   Tensor y(shape, table.dtype());
@@ -155,7 +155,7 @@ Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
     fail("embedding_sum: y is ", y.shape(), ", ids are ", ids.shape(), "; need one row of y for each id");
   }
   check_indices("embedding_sum", ids, rows);
-  const Tensor values = dense(y);
+  const Tensor values = contiguous_values(y);
   Tensor table = zeros({rows, y.size(-1)}, y.dtype());
   with_type(y.dtype(), [&]<class T>(T) {
     kernels::scatter_add_rows(ids.numel(), y.size(-1), values.data<T>(), ids.data(), table.data<T>());

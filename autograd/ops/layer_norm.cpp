@@ -10,7 +10,7 @@
 namespace reel {
 namespace {
 
-Tensor dense_if_any(const Tensor& x) { return x.defined() ? dense(x) : x; }
+Tensor contiguous_values_if_any(const Tensor& x) { return x.defined() ? contiguous_values(x) : x; }
 
 template <class T>
 const T* data_if_any(const Tensor& x) {
@@ -53,8 +53,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     check_same_dtype("layer_norm", x, residual);
   }
 
-  const Tensor values = dense(x), scale = dense_if_any(weight), shift = dense_if_any(bias),
-               added = dense_if_any(residual);
+  const Tensor values = contiguous_values(x), scale = contiguous_values_if_any(weight),
+               shift = contiguous_values_if_any(bias), added = contiguous_values_if_any(residual);
   Tensor y(x.shape(), x.dtype()), means({rows}, x.dtype()), rstds({rows}, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::layer_norm(rows, n, values.data<T>(), data_if_any<T>(scale), data_if_any<T>(shift),
@@ -69,7 +69,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                                                                                           Grads& grads) {
     if (grads.needs(of_residual)) grads.add(of_residual, dy);
     if (Tape::recording()) return composed_backward(x, weight, epsilon, dy, grads);
-    const Tensor gradient = dense(dy);
+    const Tensor gradient = contiguous_values(dy);
     Tensor dx(dy.shape(), dy.dtype()), dweight({n}, dy.dtype()), dbias({n}, dy.dtype());
     with_type(dy.dtype(), [&]<class T>(T) {
       kernels::layer_norm_backward(rows, n, values.data<T>(), data_if_any<T>(scale), means.data<T>(), rstds.data<T>(),

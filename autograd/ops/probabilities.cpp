@@ -14,14 +14,14 @@ namespace {
 /// transposed view. All tensors have one shape.
 template <class Kernel, class... Tensors>
 Tensor along_axis(int axis, const Kernel& kernel, const Tensor& x, const Tensors&... others) {
-  auto as_rows = [&](const Tensor& tensor) { return dense(transpose(detach(tensor), axis, -1)); };
+  auto as_rows = [&](const Tensor& tensor) { return contiguous_values(transpose(detach(tensor), axis, -1)); };
   const Tensor rows = as_rows(x);
   Tensor result(rows.shape(), rows.dtype());
   const int64_t n = rows.size(-1);
   with_type(x.dtype(), [&]<class T>(T) {
     if (n > 0) kernel(rows.numel() / n, n, rows.data<T>(), as_rows(others).template data<T>()..., result.data<T>());
   });
-  return dense(transpose(result, axis, -1));
+  return contiguous_values(transpose(result, axis, -1));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& 
 Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions& options) {
   const Targets t("cross_entropy", "logits", logits, targets, options);
   const double smoothing = options.label_smoothing;
-  const Tensor x = dense(logits), losses(targets.shape(), x.dtype());
+  const Tensor x = contiguous_values(logits), losses(targets.shape(), x.dtype());
   const int64_t classes = x.size(-1), rows = targets.numel();
   Shape pair = targets.shape();
   pair.append(2);
@@ -119,7 +119,7 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     }
     // With many classes there is hardly anything larger than logits: their gradient takes their place.
     const bool in_place = grads.may_overwrite(logits);
-    const Tensor from = dense(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
+    const Tensor from = contiguous_values(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
     with_type(dtype, [&]<class T>(T) {
       kernels::cross_entropy_backward(rows, classes, from.data<T>(), t.picked.data(), t.counted.data(),
                                       static_cast<T>(smoothing), row_stats.data<T>(),

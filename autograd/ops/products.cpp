@@ -96,7 +96,7 @@ Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, cons
   const int64_t in = weight.size(1), out = weight.size(0);
   const Tensor rows = as_rows(detach(x));
   const int64_t count = rows.size(0);
-  const Tensor shift = bias.defined() ? dense(bias) : bias;
+  const Tensor shift = bias.defined() ? contiguous_values(bias) : bias;
   const Tensor y = layout == Rows::spaced ? spaced({count, out}, x.dtype()) : Tensor({count, out}, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::matmul(count, out, in, matrix<T>(rows), matrix<T>(weight).transposed(), y.data<T>(), y.stride(0),

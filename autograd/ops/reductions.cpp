@@ -37,7 +37,7 @@ Shape without(Shape shape, const std::vector<int>& axes) {
 
 /// The sum over sorted axes, kept as size 1: one run of neighbouring axes after another, from the last.
 Tensor sum_kept(Tensor x, const std::vector<int>& axes) {
-  x = axes.empty() ? copy_of(x) : dense(x);  // a result has memory of its own
+  x = axes.empty() ? copy_of(x) : contiguous_values(x);  // a result has memory of its own
   for (std::size_t end = axes.size(); end > 0;) {
     std::size_t begin = end - 1;
     while (begin > 0 && axes[begin - 1] == axes[begin] - 1) --begin;
@@ -104,7 +104,7 @@ Ids argmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("argmax", some_axis, x.rank());
   check_not_empty("argmax", x, axis);
   const Folded folded(x.shape(), axis, axis);
-  const Tensor values = dense(x);
+  const Tensor values = contiguous_values(x);
   Ids result = Ids::zeros(without(x.shape(), {axis}));
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::argmax(folded.outer, folded.count, folded.inner, values.data<T>(), result.data());

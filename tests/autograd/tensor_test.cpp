@@ -63,9 +63,9 @@ TEST_CASE("handles and views share memory, clones do not") {
 
 TEST_CASE("dense copies only where it must") {
   const Tensor x = f64({2, 2}, {1, 2, 3, 4});
-  CHECK(dense(x).shares_storage(x));
-  CHECK_FALSE(dense(x.transpose(0, 1)).shares_storage(x));
-  CHECK(dense(x.transpose(0, 1)).to_vector() == Values{1, 3, 2, 4});
+  CHECK(contiguous_values(x).shares_storage(x));
+  CHECK_FALSE(contiguous_values(x.transpose(0, 1)).shares_storage(x));
+  CHECK(contiguous_values(x.transpose(0, 1)).to_vector() == Values{1, 3, 2, 4});
 }
 
 TEST_CASE("copy writes through views and converts") {
