@@ -28,7 +28,7 @@ void declare_eval(Options& o, EvalConfig& c) {
   o.add(
       &c.data, "D,data", "PATH",
       "texts to score: the test part of a folder, a folder with a folder per class, or one table; without it, the test "
-      "part of what it was trained on or, where that has none, the validation part");
+      "part of what it was trained on or, where that has none and is still the same, the validation part");
   o.add(&c.columns.label, "label-column", "COLUMN",
         "of a table: its name, or its number from 1; without it, as in training");
   o.add(&c.columns.text, "text-column", "COLUMN", "the same for the text");
@@ -43,8 +43,8 @@ EncodedTexts validation_part(const Checkpoint& saved, const TrainedClassifier& t
   LabelledCorpus corpus = read_labelled_corpus(trained.config, trained.classes, trained.tokenizer);
   if (!learnt_from(saved, fingerprint(corpus))) {
     fail(corpus.name, " has changed since ", from,
-         " was trained, which may have learnt what validates now; put the old "
-         "texts back, or name some to score with --data");
+         " was trained, which may have learnt what validates now; put the old texts back, or name some to score with "
+         "--data");
   }
   return std::move(corpus.scored);
 }
@@ -68,6 +68,11 @@ void eval(Options& options, EvalConfig& c) {
   if (options.given("header")) trained.config.columns.header = c.columns.header;
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
+  for (const char* name : {"label-column", "text-column", "header"}) {
+    if (validation && options.given(name)) {
+      throw UsageError(text("--", name, ": only with --data; what validates is read as in training"));
+    }
+  }
   if (!part && !validation) part = read_other_part(c.data, trained);
   const EncodedTexts texts =
       validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);

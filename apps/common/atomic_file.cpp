@@ -32,6 +32,9 @@ class TemporaryFile {
       file_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (file_ < 0 && errno != EEXIST) fail_to_write(target_, errno);
     }
+    // From the start: nobody else may read it meanwhile. Whoever writes it may do so again, if the file can be.
+    struct stat before {};
+    if (stat(target_.c_str(), &before) == 0) fchmod(file_, (before.st_mode & 0777) | S_IRUSR | S_IWUSR);
   }
 
   TemporaryFile(const TemporaryFile&) = delete;
@@ -52,8 +55,6 @@ class TemporaryFile {
   }
 
   void become_target() {
-    struct stat before {};  // who may read the old file, and nobody else, may read the new one
-    if (stat(target_.c_str(), &before) == 0) fchmod(file_, before.st_mode & 07777);
     if (fsync(file_) != 0) fail_to_write(target_, errno);
     if (close(std::exchange(file_, -1)) != 0) fail_to_write(target_, errno);
     if (std::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
@@ -66,6 +67,14 @@ class TemporaryFile {
   int file_ = -1;
   bool renamed_ = false;
 };
+
+/// The file that is written: a link leads on to it, if there is one.
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target;
+}
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
@@ -81,9 +90,7 @@ void sync_folder(const fs::path& folder) {
 }  // namespace
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  std::error_code unknown;
-  const bool leads_on = fs::is_symlink(path, unknown) && fs::exists(path, unknown);
-  const fs::path target = leads_on ? fs::canonical(path) : path;
+  const fs::path target = target_of(path);
   TemporaryFile file(target);
   file.write(bytes);
   file.become_target();
@@ -91,13 +98,14 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
 }
 
 void remove_left_over(const fs::path& path) {
-  const std::string start = path.filename().string() + ".", end = ".tmp";
-  std::error_code unknown;
-  for (const auto& entry : fs::directory_iterator(folder_of(path), unknown)) {
-    const std::string name = entry.path().filename().string();
+  const fs::path target = target_of(path);
+  const std::string start = target.filename().string() + ".", end = ".tmp";
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(folder_of(target), error), last; !error && entry != last; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     if (!name.starts_with(start) || !name.ends_with(end)) continue;
     if (name.find_first_not_of("0123456789-", start.size()) == name.size() - end.size()) {
-      fs::remove(entry.path(), unknown);
+      fs::remove(entry->path(), ignored);
     }
   }
 }

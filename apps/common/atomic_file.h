@@ -8,7 +8,7 @@ namespace reel::apps {
 
 /// Replaces `path` by a file that holds `bytes`, or leaves it as it was and throws, naming the path and the reason. The
 /// bytes go to a temporary file in the same folder, which is synced to the disk and then renamed over `path`. It has
-/// the permissions of the old one; where `path` is a link, what that leads to is replaced.
+/// the old one's permissions, and its owner may write it. Where `path` is a link to a file, that is what is replaced.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 /// Removes the temporary files of processes that were killed while they wrote `path`. Nobody may be writing it now.

@@ -35,8 +35,9 @@ std::string short_number(double value, int digits) {
 
 std::string fixed(double value, int decimals) {
   if (std::isinf(value)) return value < 0 ? "-∞" : "∞";
-  if (std::abs(value) < 0.5 * std::pow(10.0, -decimals)) value = 0;
-  return written(value, std::chars_format::fixed, decimals);
+  std::string out = written(value, std::chars_format::fixed, decimals);
+  if (out.starts_with("-0") && out.find_first_of("123456789") == std::string::npos) out.erase(0, 1);
+  return out;
 }
 
 std::string count_text(double count) {

@@ -121,6 +121,7 @@ Options& Options::add_option(Option option) {
     option.letter = option.name[0];
     option.name.erase(0, 2);
   }
+  if (option.name.find(',') != std::string::npos) fail("options: a letter is one character, not ", option.name);
   option.name = with_hyphens(option.name);
   if (find_name(options_, option.name) || option.name == "help") fail("options: --", option.name, " is declared twice");
   if (option.letter && (find_letter(options_, *option.letter) || option.letter == 'h')) {

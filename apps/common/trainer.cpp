@@ -88,6 +88,10 @@ void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
+  // Another run may have gone on while this one read the data, before it had the folder to itself.
+  if (note(load_checkpoint(checkpoint_path(config_.out), app_), "step") != note(saved, "step")) {
+    fail("another run has gone on in ", config_.out, " meanwhile; resume again");
+  }
   load_optimizer(saved);
   try {
     task_.restore(saved);

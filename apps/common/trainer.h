@@ -4,12 +4,9 @@
 // A program brings a Task: a model, the loss of its next batch, a way to score it. The Trainer does the rest, and
 // leaves in the output folder what a run leaves.
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "apps/common/checkpoint.h"
 #include "apps/common/folder_lock.h"

@@ -39,7 +39,7 @@ void declare_train(Options& o, GenerateConfig& c) {
   declare_run(o, c.training);
   o.add(&c.test_every, "test-every", "N", "steps between validation, sample and checkpoint", at_least(1))
       .only_for("model", learning);
-  o.add(&c.sample_length, "sample-length", "N", "tokens of a sample", at_least(0).and_at_most(1'000'000));
+  o.add(&c.sample_length, "sample-length", "N", "tokens of a sample", at_least(0));
 }
 
 }  // namespace reel::apps

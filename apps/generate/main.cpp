@@ -25,7 +25,8 @@ struct EvalConfig {
 
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", "DIR", "folder that train wrote");
-  o.add(&c.data, "D,data", "FILE", "text to score, cut as in training; without it, the one trained on");
+  o.add(&c.data, "D,data", "FILE",
+        "text to score, cut as in training; without it, the one trained on, if that is still the same");
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
   o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
@@ -45,8 +46,8 @@ void eval(Options&, EvalConfig& c) {
       read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Parts::scored : Parts::all);
   if (!is_other && !learnt_from(saved, fingerprint(corpus))) {
     fail(corpus.name, " has changed since ", c.from,
-         " was trained, which may have learnt what validates now; put the "
-         "old text back, or name one to score with --data");
+         " was trained, which may have learnt what validates now; put the old text back, or name one to score with "
+         "--data");
   }
   const std::string part = c.final_run ? "test" : "validation";
   const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,

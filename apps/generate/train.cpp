@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <sstream>
 
@@ -108,18 +107,22 @@ class GenerateTask : public Task {
   }
 
   /// For the report, which shows how writing gets better: of many samples, or long ones, every second will do, and the
-  /// first and the last.
+  /// first and the last. One that is very long would fill a checkpoint.
   void keep_sample(const std::string& when, std::string sample) {
-    constexpr std::size_t most = 60, most_bytes = 10'000'000;
+    constexpr std::size_t most = 60, most_bytes = 5'000'000;
+    if (sample.size() > most_bytes) return;
     samples_.emplace_back(when, std::move(sample));
     auto bytes = [&] {
-      return std::transform_reduce(samples_.begin(), samples_.end(), std::size_t{0}, std::plus{},
-                                   [](const auto& kept) { return kept.second.size(); });
+      std::size_t sum = 0;
+      for (const auto& [name, kept] : samples_) sum += kept.size();
+      return sum;
     };
     while (samples_.size() > most || (samples_.size() > 2 && bytes() > most_bytes)) {
-      std::size_t i = 0;
-      const std::size_t last = samples_.size() - 1;
-      std::erase_if(samples_, [&](const auto&) { return i++ % 2 == 1 && i <= last; });
+      StringPairs kept;
+      for (std::size_t i = 0; i < samples_.size(); ++i) {
+        if (i % 2 == 0 || i + 1 == samples_.size()) kept.push_back(std::move(samples_[i]));
+      }
+      samples_ = std::move(kept);
     }
   }
 

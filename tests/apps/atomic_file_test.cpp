@@ -109,15 +109,23 @@ TEST_CASE("an atomic write keeps permissions, and links", "[atomic_file]") {
   namespace fs = std::filesystem;
   TemporaryFolder folder;
   folder.write("far/file", "old");
-  fs::permissions(folder / "far/file", fs::perms::owner_read | fs::perms::owner_write);
+  const auto mode = fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read;  // as no umask leaves it
+  fs::permissions(folder / "far/file", mode);
   fs::create_symlink("far/file", folder / "link");
   write_file_atomically(folder / "link", "new");
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(read_file(folder / "far/file") == "new");
+  CHECK(fs::status(folder / "far/file").permissions() == mode);
+  fs::permissions(folder / "far/file", fs::perms::owner_read);
+  write_file_atomically(folder / "link", "newer");
   CHECK(fs::status(folder / "far/file").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  write_file(folder / "far/file.12-0.tmp", "half");
+  remove_left_over(folder / "link");
+  CHECK(files_in(folder / "far") == 1);
   fs::create_symlink("nowhere", folder / "broken");
   write_file_atomically(folder / "broken", "whole");
   CHECK(read_file(folder / "broken") == "whole");
+  CHECK_FALSE(fs::is_symlink(folder / "broken"));
 }
 
 TEST_CASE("ensure_folder makes folders, and says why it cannot", "[atomic_file]") {

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "autograd/error.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

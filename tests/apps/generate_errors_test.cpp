@@ -199,6 +199,7 @@ TEST_CASE("a text to score may hold anything in the part that is not scored", "[
   std::string text = read_file(here / "text.txt");
   here.write("other.txt", text);
   const Outcome scored = here.run("generate", "eval --from run --data other.txt");
+  CHECK(scored.out.starts_with("validation loss "));
   text[0] = 'Z';
   here.write("other.txt", text);
   CHECK(here.run("generate", "eval --from run --data other.txt").out == scored.out);

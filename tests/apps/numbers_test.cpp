@@ -33,6 +33,7 @@ TEST_CASE("numbers with a fixed count of decimals", "[numbers]") {
   CHECK(fixed(2.5, 0) == "2");
   CHECK(fixed(-0.00004, 4) == "0.0000");
   CHECK(fixed(-0.00006, 4) == "-0.0001");
+  CHECK(fixed(-0.5, 0) == "0");
   CHECK(fixed(1e20, 1) == "100000000000000000000.0");
   CHECK(fixed(HUGE_VAL, 4) == "∞");
   CHECK(fixed(-HUGE_VAL, 4) == "-∞");

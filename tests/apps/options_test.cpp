@@ -358,6 +358,7 @@ TEST_CASE("declaring a name twice is refused", "[options]") {
   CHECK_THROWS_AS(example.options.add_flag(&flag, "f,other", ""), reel::Error);
   CHECK_THROWS_AS(example.options.add_flag(&flag, "z,help", ""), reel::Error);
   CHECK_THROWS_AS(example.options.add_flag(&flag, "h,other", ""), reel::Error);
+  CHECK_THROWS_AS(example.options.add_flag(&flag, "xy,other", ""), reel::Error);  // a letter is one
   CHECK_THROWS_AS(example.options.given("colour"), reel::Error);
 }
 

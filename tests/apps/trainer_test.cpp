@@ -40,7 +40,7 @@ std::vector<std::string> training_lines(const std::string& out) {
 /// A run in the folder run, interrupted while it writes its first sample; its stdout is in out.txt.
 void interrupt_first_sample(const TinyTexts& here) {
   const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
-                                     "--sample-length 1000000 --out run >out.txt & until grep -q parameters "
+                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
                                      "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
   REQUIRE(stopped.status == 130);
 }
@@ -351,12 +351,23 @@ TEST_CASE("a run goes on after its data have moved", "[trainer]") {
   const auto& [name, more, data] = GENERATE(table<std::string, std::string, std::string>(
       {{"generate", "-N 40", "text.txt"}, {"classify", "-e 4", "reviews"}, {"translate", "-e 4", "pairs"}}));
   const std::string program = name;  // which a lambda can capture
-  TinyTexts here;
+  TinyTexts here, there;
   here.must_train(program, "--out run");
+  there.must_train(program, "--out run " + more);
   fs::rename(here / data, here / "moved");
   const Outcome resumed = here.run(program, "train --resume --out run --data moved " + more);
   INFO(resumed.err);
   CHECK(resumed.status == 0);
+  auto last_row = [](const std::string& rows) { return rows.substr(rows.rfind('\n', rows.size() - 2)); };
+  CHECK(last_row(here.metrics("run")) == last_row(there.metrics("run")));
+
+  TinyTexts other;
+  other.must_train(program, "--out run");
+  other.write("text.txt", tiny_text(4000));
+  other.write("reviews/train.tsv", tiny_reviews(80, 1));
+  other.write("pairs/train.de", read_file(other / "pairs/train.en"));
+  const Outcome refused = other.run(program, "train --resume --out run --data " + data + " " + more);
+  check_refused(program, refused, 1, "the data are no longer those that the run began with");
 }
 
 TEST_CASE("two runs cannot write into one folder", "[trainer]") {
@@ -474,7 +485,7 @@ TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {
     std::vector<double> numbers;
     std::istringstream cells(row);
     for (std::string cell; std::getline(cells, cell, ',');) numbers.push_back(cell.empty() ? 0 : std::stod(cell));
-    return std::vector(numbers.begin(), numbers.begin() + 5);  // step, loss, accuracy, learning_rate, gradient_norm
+    return std::vector(numbers.begin(), numbers.begin() + 5);  // step, loss, accuracy, learn_rate, gradient_norm
   };
   const auto at_once = first_step("-b 8");
   for (const char* options : {"-b 4 --accumulate 2", "-b 1 --accumulate 8", "-b 7 --accumulate 2"}) {

@@ -248,17 +248,17 @@ TEST_CASE("attention: there is no attention without heads") {
   }
 }
 
-TEST_CASE("attention: joined maps of a wide layer are the maps one after another") {
+TEST_CASE("attention: merged projections of a wide layer are the projections one after another") {
   manual_seed(31);
   WideAttention attention(4, 3, DType::f64);
-  const Tensor x = normal({2, 9, 4}, 1);  // 18 tokens of width 4: joined
+  const Tensor x = normal({2, 9, 4}, 1);  // 18 tokens of width 4: merged
   for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
     auto by_head = [](const Tensor& all) { return all.view({2, 9, 3, 4}).transpose(1, 2); };
     const Tensor apart = dot_product_attention(by_head(attention.toqueries(x)), by_head(attention.tokeys(x)),
                                                by_head(attention.tovalues(x)), mask);
     CHECK(close(attention(x, mask), attention.unifyheads(apart.transpose(1, 2).reshape({2, 9, 12})), 1e-12));
   }
-  // One text of four tokens is not worth joining.
+  // One text of four tokens is not worth merging.
   const Tensor few = x.slice(0, 0, 1).slice(1, 0, 4);
   CHECK(close(attention(few, Mask::causal()), attention(x, Mask::causal()).slice(0, 0, 1).slice(1, 0, 4), 1e-12));
 }
