@@ -125,6 +125,7 @@ TEST_CASE("classify: what validated a run is scored without --data only while it
   CHECK(here.run("classify", "eval --from run --data reviews/train.tsv").out.starts_with("test "));
   here.write("reviews/train.tsv", table);
   CHECK(here.run("classify", "eval --from run").out == scored);
+  check_refused(here.run("classify", "eval --from run --label-column 1"), 2, "--label-column: only with --data");
 }
 
 TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
