@@ -112,14 +112,15 @@ template <class T>
 void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k, const Heads<const T>& v,
                const Heads<T>& out, T* log_sums, T* weights) {
   // Threads share the heads or, if these are few, stripes of their queries.
-  constexpr int64_t most_stripes = 4;
+  constexpr int64_t most_stripes = 16;
   const int64_t heads = product(shape.batch);
-  const int64_t stripes = heads >= enough_heads ? 1 : std::clamp<int64_t>(shape.queries / query_block, 1, most_stripes);
-  const int64_t length = round_up(divide_up(shape.queries, stripes), query_block), parts = heads * stripes;
+  const int64_t length =
+      heads >= enough_heads ? shape.queries : round_up(divide_up(shape.queries, most_stripes), part_of_head);
+  const int64_t stripes = divide_up(shape.queries, std::max<int64_t>(length, 1)), parts = heads * stripes;
   parallel_for(parts, attention_grain(shape.work(), parts), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t i = part / stripes, stripe = halves_alike(part % stripes, stripes);
-      const Range queries{std::min(shape.queries, stripe * length), std::min(shape.queries, (stripe + 1) * length)};
+      const Range queries{stripe * length, std::min(shape.queries, (stripe + 1) * length)};
       const Head<T> head{i, q.at(shape.batch, i), k.at(shape.batch, i), v.at(shape.batch, i), hidden_keys(shape, i)};
       const Fetching fetching(i, heads, [&](int64_t next, Upcoming& upcoming) {
         upcoming.add(k.at(shape.batch, next), shape.keys, shape.width);

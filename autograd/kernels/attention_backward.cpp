@@ -22,7 +22,7 @@ struct Sharing {
   int64_t key_block, keys_of_part, queries_of_part;
 };
 constexpr Sharing by_heads{key_block, key_block, queries_of_key_block};
-constexpr Sharing by_parts{4 * key_block, query_block, query_block};
+constexpr Sharing by_parts{4 * key_block, part_of_head, part_of_head};
 
 /// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another. There
 /// always is one, even if it is empty, so that all gradients are set.

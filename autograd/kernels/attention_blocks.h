@@ -177,12 +177,16 @@ Matrix<T> weights_at(const AttentionShape& shape, T* kept, int64_t key, int64_t 
 /// keys and values or, in the backward pass, wait for each other.
 inline constexpr int64_t enough_heads = 4;
 
+/// How many queries, or keys, such a part has: few, so that many threads get one, but a whole panel.
+inline constexpr int64_t part_of_head = 32;
+static_assert(part_of_head % panel_width<float> == 0);
+
 /// The backward pass reads the kept weights of this many keys together, or of a number that divides it, from a multiple
 /// of that on. It leaves out queries that see none of these keys, in whole panels: of a whole block of such queries it
 /// reads nothing.
 inline int64_t keys_read_at_once(const AttentionShape& shape) {
-  static_assert(key_block % query_block == 0);
-  return product(shape.batch) >= enough_heads ? key_block : query_block;
+  static_assert(key_block % part_of_head == 0);
+  return product(shape.batch) >= enough_heads ? key_block : part_of_head;
 }
 
 /// Which of `count` parts stands at `place` in this order: the first, the last, the second, the last but one, and so
