@@ -50,12 +50,14 @@ inline constexpr int vector_registers = XSIMD_WITH_AVX512F || XSIMD_WITH_NEON64 
 inline constexpr bool has_masks = XSIMD_WITH_AVX512F || XSIMD_WITH_AVX2;
 
 /// Whether half a vector, under a mask, may cost less than a whole one: many processors run 512 bits as two halves.
+/// Only f32 has them: f64 is for checking gradients.
 #if XSIMD_WITH_AVX512F && defined(__AVX512VL__)
 #define REEL_HAS_HALVES 1
 #else
 #define REEL_HAS_HALVES 0
 #endif
-inline constexpr bool has_halves = REEL_HAS_HALVES;
+template <class T>
+inline constexpr bool has_halves = REEL_HAS_HALVES && std::is_same_v<T, float>;
 
 /// No vector is wider.
 inline constexpr int64_t vector_alignment = cache_line;
@@ -256,20 +258,13 @@ inline constexpr int64_t half_lanes = lanes<T> / 2;
 inline HalfVec<float> load_half_n(const float* from, int64_t n) {
   return _mm256_maskz_loadu_ps(static_cast<__mmask8>((1u << n) - 1u), from);
 }
-inline HalfVec<double> load_half_n(const double* from, int64_t n) {
-  return _mm256_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1u), from);
-}
 
 /// Nothing is said about the upper half.
 inline Vec<float> widen(HalfVec<float> x) { return _mm512_castps256_ps512(x); }
-inline Vec<double> widen(HalfVec<double> x) { return _mm512_castpd256_pd512(x); }
 
 /// a b + c with the same a in all lanes
 inline HalfVec<float> fma(float a, HalfVec<float> b, HalfVec<float> c) {
   return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-}
-inline HalfVec<double> fma(double a, HalfVec<double> b, HalfVec<double> c) {
-  return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c);
 }
 #endif
 

@@ -209,11 +209,16 @@ constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, 
 }
 (std::make_integer_sequence<int, tile_rows>());
 
+/// Columns of a are fetched ahead where that pays, and for f32 alone: f64 is for checking gradients, and each kernel
+/// takes a tenth of a second to compile.
+template <class T>
+constexpr bool fetches_columns = !tiles_are_low && std::is_same_v<T, float>;
+
 /// Those that need `rest` lanes of their last vector.
 template <class T, int Vectors>
 const TileKernels<T>& tile_kernels_with(int64_t rest) {
   if (rest == lanes<T>) return tile_kernels<T, Vectors, Edge::whole>;
-  if constexpr (has_halves) {
+  if constexpr (has_halves<T>) {
     if (rest <= half_lanes<T>) return tile_kernels<T, Vectors, Edge::half>;
   }
   return tile_kernels<T, Vectors, Edge::partial>;
@@ -224,13 +229,13 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns) {
   if (along_columns && width == 2 * lanes<T>)
-    return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low}>;
+    return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = fetches_columns<T>}>;
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }
 
 template <class T>
 const TileKernels<T>& copying_kernels(bool along_columns) {
-  return along_columns ? tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = !tiles_are_low, .copies_b = true}>
+  return along_columns ? tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = fetches_columns<T>, .copies_b = true}>
                        : tile_kernels<T, 2, Edge::whole, Extras{.copies_b = true}>;
 }
 

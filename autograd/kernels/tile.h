@@ -49,8 +49,8 @@ using TileKernel = void (*)(int64_t depth, const Matrix<const T>& a, const T* b,
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-/// The kernels for a width of 1 to 2 lanes<T>. Those for the full width fetch columns of a ahead if these are dense
-/// (`along_columns`), unless tiles are low.
+/// The kernels for a width of 1 to 2 lanes<T>. Those for the full width may fetch columns of a ahead if these are dense
+/// (`along_columns`).
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false);
 
