@@ -23,12 +23,12 @@ std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
   return leaves;
 }
 
-Tensor random_like(const Shape& shape, std::uint64_t seed) {
+Tensor seeded_randn(const Shape& shape, std::uint64_t seed) {
   Generator generator(seed);
   return randn(shape, DType::f64, generator);
 }
 
-/// Σ y w. It is recorded even where y is not: it also depends, by nothing, on the inputs.
+/// Σ y w. Each input is added zero times, so that this is recorded even if y does not depend on them.
 Tensor weighted_sum(const Tensor& y, const Tensor& w, const std::vector<Tensor>& inputs) {
   Tensor total = sum(y * w);
   for (const Tensor& x : inputs) total = total + sum(x * 0.0);
@@ -44,7 +44,7 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
   {
     Tape tape;
     const Tensor y = f(leaves);
-    cotangent = random_like(y.shape(), options.seed);
+    cotangent = seeded_randn(y.shape(), options.seed);
     gradients = tape.gradients(weighted_sum(y, cotangent, leaves), leaves);
   }
   auto value = [&] { return sum(f(leaves) * cotangent).item(); };
@@ -68,7 +68,7 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
         result.problem = text("input ", n, " ", inputs[n].shape(), ", element ", i, std::setprecision(10),
                               ": the derivative says ", stated[i], ", differences say ", measured);
       }
-      if (!(share <= result.worst)) result.worst = share;  // NaN is the worst, and stays it
+      if (std::isnan(share) || share > result.worst) result.worst = share;  // NaN is the worst: nothing is greater
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
       result.problem =
@@ -86,7 +86,7 @@ GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>
     Tape* tape = Tape::recording();
     if (!tape) tape = &own.emplace();
     const Tensor y = f(x);
-    const Tensor loss = weighted_sum(y, random_like(y.shape(), options.seed + 1), x);
+    const Tensor loss = weighted_sum(y, seeded_randn(y.shape(), options.seed + 1), x);
     std::vector<Tensor> flat;
     for (const Tensor& dx : tape->gradients(loss, x, CreateGraph::yes)) flat.push_back(reshape(dx, {-1}));
     return cat(flat, 0);

@@ -52,7 +52,7 @@ void check_indices(const char* operation, const Ids& ids, int64_t size) {
   }
 }
 
-Ids equal(const Ids& ids, std::int32_t value) {
+Ids eq(const Ids& ids, std::int32_t value) {
   Ids result = Ids::zeros(ids.shape());
   std::transform(ids.values().begin(), ids.values().end(), result.values().begin(),
                  [value](std::int32_t id) { return id == value ? 1 : 0; });

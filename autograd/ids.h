@@ -46,6 +46,6 @@ class Ids {
 void check_indices(const char* operation, const Ids& ids, int64_t size);
 
 /// 1 where an id is `value`, 0 elsewhere.
-Ids equal(const Ids& ids, std::int32_t value);
+Ids eq(const Ids& ids, std::int32_t value);
 
 }  // namespace reel

@@ -15,7 +15,7 @@ Mask Mask::padding(const Ids& hidden) {
   return mask;
 }
 
-Mask Mask::padding(const Ids& tokens, std::int32_t pad) { return padding(equal(tokens, pad)); }
+Mask Mask::padding(const Ids& tokens, std::int32_t pad) { return padding(eq(tokens, pad)); }
 
 Mask operator&(const Mask& a, const Mask& b) {
   if (a.padding_ && b.padding_) fail("Mask: both masks hide padding; combine one of padding with one of time");

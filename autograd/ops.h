@@ -2,10 +2,11 @@
 // The catalogue: every differentiable operation, one line each.
 //
 // All take any strides. Tensors broadcast as in NumPy, except that masked_fill keeps x's shape and attention q's. A
-// negative axis counts from the end. Results are new and contiguous, except from conv1d, attention and spaced rows;
-// views share their input's memory, and so do reshape, contiguous and dropout with nothing to do. All inputs of an
-// operation must have one dtype. Derivatives stand with the definitions in ops/*.cpp; the test suite reads this file
-// and fails for an operation that has no gradient check.
+// negative axis counts from the end. Results are new and contiguous, except from conv1d and attention; views share
+// their input's memory, and so do reshape, contiguous and dropout with nothing to do. All inputs of an operation must
+// have one dtype. Denormal numbers count as 0, from the first operation on for all that its thread computes: each could
+// cost a hundred cycles (torch.set_flush_denormal). Derivatives stand with the definitions in ops/*.cpp; the test suite
+// reads this file and fails for an operation that has no gradient check.
 
 #include <vector>
 
@@ -133,7 +134,8 @@ Tensor cat(const std::vector<Tensor>& parts, int axis);
 Tensor stack(const std::vector<Tensor>& parts, int axis);
 /// Pieces of `length` along an axis, the last perhaps shorter; at least one. Views.
 std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
-/// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice's adjoint.
+/// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice's adjoint. (PyTorch's
+/// slice_scatter writes into a copy of another tensor.)
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);
 /// One element along an axis for each place of the others: index has x's shape without that axis.
 Tensor gather(const Tensor& x, int axis, const Ids& index);
@@ -147,6 +149,7 @@ Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows);
 // ---- probabilities (ops/probabilities.cpp) ----
 /// A row of nothing but -inf becomes zeros (PyTorch: NaN): whoever may look at nothing sees nothing.
 Tensor softmax(const Tensor& x, int axis);
+/// A row of nothing but -inf stays as it is (PyTorch: NaN).
 Tensor log_softmax(const Tensor& x, int axis);
 
 struct LossOptions {
@@ -172,8 +175,8 @@ Tensor dropout(const Tensor& x, double p, Generator& generator = default_generat
 // ---- not differentiable ----
 Ids argmax(const Tensor& x, int axis);
 /// 1 where a > b, or a = b; 0 elsewhere.
-Ids greater(const Tensor& a, const Tensor& b);
-Ids equal(const Tensor& a, const Tensor& b);
+Ids gt(const Tensor& a, const Tensor& b);
+Ids eq(const Tensor& a, const Tensor& b);
 /// x += y; x contiguous. Throws where a tape records and a gradient flows to x. No other number that an operation on
 /// that tape has read may change either.
 void add_in_place(Tensor& x, const Tensor& y);

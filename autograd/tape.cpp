@@ -195,6 +195,10 @@ const Tape::Source& Grads::source_of(std::size_t input) const {
   return entry_.inputs[input];
 }
 
+bool Grads::needs(std::size_t input) const {
+  return input < entry_.inputs.size() && pass_.sum_of(entry_.inputs[input]) != nullptr;
+}
+
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;

@@ -1,8 +1,8 @@
 #pragma once
 // The tape: reverse-mode differentiation over a Wengert list.
 //
-// While a Tape lives, every operation on its thread appends an entry: its inputs, and a function that turns the
-// gradient of its result into those of its inputs. Appended in the order of computing, the list is topologically
+// While a Tape lives, every operation of its thread on something that needs a gradient appends an entry: its inputs, and
+// a function that turns the gradient of its result into those of its inputs. Appended in the order of computing, the list is topologically
 // sorted; so backward() is one loop from the last entry to the first:
 //
 //     Tape tape;
@@ -116,9 +116,7 @@ class Tape {
 class Grads {
  public:
   /// Whether there is such an input and anybody wants its gradient.
-  bool needs(std::size_t input) const {
-    return input < entry_.inputs.size() && entry_.inputs[input].kind != Tape::Source::constant;
-  }
+  bool needs(std::size_t input) const;
 
   /// Adds dx to the gradient of this input. If the input was broadcast, dx may have the broadcast shape: it is summed
   /// over the repeated axes here, and nowhere else.
@@ -153,8 +151,9 @@ class Grads {
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
 /// and returns `result`. `backward(dy, grads)` uses the public operations. It may call kernels instead only where
-/// Tape::recording() is null: kernels are not recorded, and second derivatives would be lost. Capture by name, the
-/// result rather than an input where that is enough, and through keep_for() what only some gradients need.
+/// Tape::recording() is null, or for a factor that is constant, as the slope of abs: kernels are not recorded, and second
+/// derivatives would be lost. Capture by name, the result rather than an input where that is enough, and through
+/// keep_for() what only some gradients need.
 /// `operation` must be a literal.
 template <class F>
 Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward) {

@@ -11,7 +11,7 @@ BagOfWords::BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding
       padding_(padding) {}
 
 Tensor BagOfWords::operator()(const Ids& tokens) const {
-  return pool(Pooling::mean, words(tokens), equal(tokens, padding_)) + bias;
+  return pool(Pooling::mean, words(tokens), eq(tokens, padding_)) + bias;
 }
 
 }  // namespace reel::nn

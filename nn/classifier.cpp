@@ -44,7 +44,7 @@ Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding) {
   }
   constexpr double lowest = -std::numeric_limits<double>::infinity();
   const Tensor largest = max(masked_fill(x, places, lowest), 1).values;
-  return masked_fill(largest, equal(largest, scalar(lowest, x.dtype())), 0);
+  return masked_fill(largest, eq(largest, scalar(lowest, x.dtype())), 0);
 }
 
 Classifier::Classifier(const ClassifierConfig& c)
@@ -57,7 +57,7 @@ Classifier::Classifier(const ClassifierConfig& c)
       config_(c) {}
 
 Ids Classifier::padding_of(const Ids& tokens) const {
-  return config_.padding ? equal(tokens, *config_.padding) : Ids::zeros(tokens.shape());
+  return config_.padding ? eq(tokens, *config_.padding) : Ids::zeros(tokens.shape());
 }
 
 Mask Classifier::mask(const Ids& tokens) const {

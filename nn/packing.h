@@ -20,7 +20,7 @@ namespace reel::nn {
 class Packing {
  public:
   /// Of tokens (B, T), without those that are `padding`.
-  Packing(const Ids& tokens, std::int32_t padding) : Packing(equal(tokens, padding)) {}
+  Packing(const Ids& tokens, std::int32_t padding) : Packing(eq(tokens, padding)) {}
   /// Of all places of texts (B, T), padding or not.
   static Packing whole(const Shape& texts) { return Packing(Ids::zeros(texts)); }
 

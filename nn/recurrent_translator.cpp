@@ -32,7 +32,7 @@ RecurrentTranslator::RecurrentTranslator(const Config& c)
       drop(child("drop", Dropout(c.dropout))) {}
 
 Tensor RecurrentTranslator::encode(const Ids& source) const {
-  return encoder(drop(src_word_emb(source)), {}, equal(source, padding())).last;
+  return encoder(drop(src_word_emb(source)), {}, eq(source, padding())).last;
 }
 
 Tensor RecurrentTranslator::decode(const Tensor& memory, const Ids&, const Ids& target, const Packing& tokens) const {

@@ -121,7 +121,8 @@ class Adam : public Optimizer {
 };
 
 /// Adam whose decay shrinks the parameters themselves. Loshchilov, Hutter: "Decoupled weight decay regularization"
-/// (2017).
+/// (2017). As for all optimizers, it is the groups that say how much they decay: without any, this is Adam (PyTorch's
+/// AdamW then decays by 0.01).
 class AdamW : public Adam {
  public:
   explicit AdamW(const ParameterGroups& groups, const AdamOptions& options = {})

@@ -39,9 +39,9 @@ Tensor squared_error(const Tensor& x, const Tensor& w, const Tensor& b, const Te
 
 void show_backward(std::ostream& out) {
   out << R"(  To learn, a model must know how its loss changes with each of its numbers. While a tape lives,
-  every operation appends an entry: what it computed, and out of what. Read from its end, the tape
-  hands gradients back by the chain rule: each entry takes that of its result and gives those of its
-  inputs. One neuron, three examples of two numbers each:
+  every operation on what needs a gradient appends an entry: what it computed, and out of what. Read
+  from its end, the tape hands gradients back by the chain rule: each entry takes that of its result
+  and gives those of its inputs. One neuron, three examples of two numbers each:
 
       loss = Σ (tanh(x w + b) - target)²
 )";

@@ -15,51 +15,13 @@
 #include <utility>
 #include <vector>
 
-#ifdef __linux__
-#include <pthread.h>
-#include <sched.h>
-#endif
-
+#include "autograd/kernels/cores.h"
 #include "autograd/kernels/machine.h"
 
 namespace reel::kernels {
 namespace {
 
 constexpr int max_threads = 1024;
-
-// Where the system offers it (elsewhere these do nothing), each worker is tied to a core of its own: left alone, some
-// systems let two busy threads share a core for milliseconds while another one idles.
-
-/// The numbers of the cores that this process may use; empty where the system does not say.
-std::vector<int> usable_cores() {
-  std::vector<int> cores;
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) cores.push_back(static_cast<int>(core));
-    }
-  }
-#endif
-  return cores;
-}
-
-int current_core() {
-#ifdef __linux__
-  return sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
-void pin([[maybe_unused]] std::thread& thread, [[maybe_unused]] int core) {
-#ifdef __linux__
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(core), &set);
-  pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);  // if refused, threads are slower, not wrong
-#endif
-}
 
 int default_threads(std::size_t cores) {
   if (const char* text = std::getenv("REEL_THREADS")) {

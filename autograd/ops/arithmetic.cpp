@@ -81,10 +81,10 @@ Tensor pow(const Tensor& a, const Tensor& b) {
       "pow", [](auto u, auto v) { return kernels::pow(u, v); }, a, b);
   return record("pow", {a, b}, c, [a, b, c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, dc.dtype());
-    if (grads.needs(0)) grads.add(0, dc * where(equal(b, zero), zero, b * pow(a, b - 1.0)));
+    if (grads.needs(0)) grads.add(0, dc * where(eq(b, zero), zero, b * pow(a, b - 1.0)));
     if (grads.needs(1)) {
-      const Tensor slope = c * log(a), of_zero = where(greater(b, zero), zero, where(equal(b, zero), zero, slope));
-      grads.add(1, dc * where(equal(a, zero), of_zero, slope));
+      const Tensor slope = c * log(a), of_zero = where(gt(b, zero), zero, where(eq(b, zero), zero, slope));
+      grads.add(1, dc * where(eq(a, zero), of_zero, slope));
     }
   });
 }

@@ -44,9 +44,9 @@ Ids lower_triangle(const char* operation, const Shape& shape, int64_t diagonal) 
 
 }  // namespace
 
-Ids greater(const Tensor& a, const Tensor& b) { return compare("greater", a, b, std::greater{}); }
+Ids gt(const Tensor& a, const Tensor& b) { return compare("gt", a, b, std::greater{}); }
 
-Ids equal(const Tensor& a, const Tensor& b) { return compare("equal", a, b, std::equal_to{}); }
+Ids eq(const Tensor& a, const Tensor& b) { return compare("eq", a, b, std::equal_to{}); }
 
 /// c = condition ? a : b          da = condition ? dc : 0          db = condition ? 0 : dc
 Tensor where(const Ids& condition, const Tensor& a, const Tensor& b) {

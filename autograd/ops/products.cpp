@@ -109,12 +109,19 @@ std::vector<Tensor> inputs_of_affine(const Tensor& x, const Tensor& weight, cons
   return bias.defined() ? std::vector<Tensor>{x, weight, bias} : std::vector<Tensor>{x, weight};
 }
 
-/// Those of x Wᵀ + b, from its own.
+/// Those of x Wᵀ + b, from its own gradient.
 void add_affine_gradients(Grads& grads, const Tensor& x, const Tensor& weight, const Tensor& some_dy) {
   const Tensor dy = as_rows(some_dy);
   add_product(grads, 0, x, dy, weight);
   add_product(grads, 1, weight, dy.transpose(0, 1), as_rows(x));
   if (grads.needs(2)) grads.add(2, sum(dy, {0}));
+}
+
+/// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
+  const Tensor y = affine("linear", x, weight, bias, Relu::no, layout);
+  return record("linear", inputs_of_affine(x, weight, bias), y,
+                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
 }
 
 }  // namespace
@@ -132,18 +139,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return multiply(a, b);
 }
 
-/// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const Tensor y = affine("linear", x, weight, bias);
-  return record("linear", inputs_of_affine(x, weight, bias), y,
-                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
+  return linear(x, weight, bias, Rows::packed);
 }
 
-Tensor spaced_linear(const Tensor& x, const Tensor& weight) {
-  const Tensor y = affine("linear", x, weight, {}, Relu::no, Rows::spaced);
-  return record("linear", {x, weight}, y,
-                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
-}
+Tensor spaced_linear(const Tensor& x, const Tensor& weight) { return linear(x, weight, {}, Rows::spaced); }
 
 /// y = max(x Wᵀ + b, 0)          dx, dW and db as above, from dy where y > 0, else 0
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {

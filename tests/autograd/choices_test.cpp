@@ -82,7 +82,7 @@ TEST_CASE("choices among nothing") {
   CHECK(where_positive(none, row).shape() == Shape{0, 3});
   CHECK(triu(none).shape() == Shape{0, 3});
   CHECK(tril(zeros({2, 3, 0})).shape() == Shape{2, 3, 0});
-  CHECK(greater(none, row).shape() == Shape{0, 3});
+  CHECK(gt(none, row).shape() == Shape{0, 3});
   const auto dx = gradients_of([](const auto& x) { return where(Ids::zeros({0, 1}), x[0], x[1]); }, {none, row});
   CHECK(dx[0].shape() == Shape{0, 3});
   CHECK(dx[1].to_vector() == Values{0, 0, 0});
@@ -90,10 +90,10 @@ TEST_CASE("choices among nothing") {
 
 TEST_CASE("comparisons are ids of ones and zeros") {
   const Tensor a = f64({3}, {1, 2, not_a_number}), b = f64({2, 1}, {1, 2});
-  CHECK(greater(a, b).shape() == Shape{2, 3});
-  CHECK(to_vector(greater(a, b)) == Integers{0, 1, 0, 0, 0, 0});
-  CHECK(to_vector(equal(a, b)) == Integers{1, 0, 0, 0, 1, 0});
-  CHECK(to_vector(equal(a, a)) == Integers{1, 1, 0});
-  CHECK_THROWS_WITH(greater(ones({2}), ones({3})), ContainsSubstring("greater: shapes (2,) and (3,)"));
-  CHECK_THROWS_WITH(equal(ones({2}), ones({2}, DType::f64)), ContainsSubstring("equal: operands are f32 and f64"));
+  CHECK(gt(a, b).shape() == Shape{2, 3});
+  CHECK(to_vector(gt(a, b)) == Integers{0, 1, 0, 0, 0, 0});
+  CHECK(to_vector(eq(a, b)) == Integers{1, 0, 0, 0, 1, 0});
+  CHECK(to_vector(eq(a, a)) == Integers{1, 1, 0});
+  CHECK_THROWS_WITH(gt(ones({2}), ones({3})), ContainsSubstring("gt: shapes (2,) and (3,)"));
+  CHECK_THROWS_WITH(eq(ones({2}), ones({2}, DType::f64)), ContainsSubstring("eq: operands are f32 and f64"));
 }

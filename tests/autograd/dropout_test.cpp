@@ -53,7 +53,7 @@ TEST_CASE("the mask depends on the generator's state alone") {
   CHECK(same_bits(dropout(x, 0.5, other), second));
 
   // Neither type nor strides matter.
-  const auto zeros_of = [](const Tensor& y) { return to_vector(equal(y, scalar(0, y.dtype()))); };
+  const auto zeros_of = [](const Tensor& y) { return to_vector(eq(y, scalar(0, y.dtype()))); };
   Generator again(4), transposed(4);
   CHECK(zeros_of(dropout(ones({5, 8}), 0.5, again)) == zeros_of(first));
   CHECK(same_bits(dropout(x.transpose(0, 1).contiguous().transpose(0, 1), 0.5, transposed), first));

@@ -279,6 +279,21 @@ TEST_CASE("a derivative sees which gradients are wanted") {
   CHECK_FALSE(constant.grad().defined());
 }
 
+TEST_CASE("gradients of leaves that nobody asked for are not wanted") {
+  const Tensor x = leaf({2}, {1, 2}), y = leaf({2}, {3, 4});
+  bool first = true, second = false;
+  Tape tape;
+  const Tensor z = record("asks", {x, y}, x * 2.0, [&](const Tensor& dz, Grads& grads) {
+    first = grads.needs(0);
+    second = grads.needs(1);
+    grads.add(0, dz);
+    grads.add(1, dz);
+  });
+  CHECK(tape.gradients(sum(z), {y})[0].to_vector() == Values{1, 1});
+  CHECK_FALSE(first);
+  CHECK(second);
+}
+
 TEST_CASE("an operation may give back its input: only what passes through it changes") {
   const Tensor x = leaf({2}, {1, 2});
   auto reversed = [](const Tensor& y) {

@@ -42,12 +42,20 @@ def processor():
     return name[1] if name else platform.machine(), flags[1].split() if flags else []
 
 
+def siblings(core):
+    """All numbers that stand for the same core, "3,11"."""
+    path = pathlib.Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
+    return path.read_text().strip() if path.exists() else str(core)
+
+
 def pin(threads):
-    """What a process does as its first act to stay on that many cores."""
-    cores = sorted(os.sched_getaffinity(0))[:threads]
+    """What a process does as its first act to stay on that many cores, which share no multipliers if there are enough."""
+    cores = sorted(os.sched_getaffinity(0))
     if len(cores) < threads:
         sys.exit(f"--threads {threads}: only {len(cores)} cores can be used here")
-    return lambda: os.sched_setaffinity(0, cores)
+    distinct = list({siblings(core): core for core in reversed(cores)}.values())[::-1]
+    chosen = (distinct + [core for core in cores if core not in distinct])[:threads]
+    return lambda: os.sched_setaffinity(0, chosen)
 
 
 def at_full_speed(threads, folder):

@@ -68,8 +68,8 @@ def choices():
         case(name, f, normal(5, 5))
         for diagonal in -7, -1, 1, 2, 7:
             case(f"{name}.batch_{diagonal}", lambda x: f(x, diagonal), normal(2, 4, 6))
-    case("greater", torch.gt, values(1, 2, 3, INF, -0.0), values(1, 3, 2, INF, 0))
-    case("equal", torch.eq, values(1, 2, 3, INF, -0.0), values(1, 3, 2, INF, 0))
+    case("gt", torch.gt, values(1, 2, 3, INF, -0.0), values(1, 3, 2, INF, 0))
+    case("eq", torch.eq, values(1, 2, 3, INF, -0.0), values(1, 3, 2, INF, 0))
 
 
 def reductions():

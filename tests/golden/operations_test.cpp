@@ -95,8 +95,8 @@ void add_choices(Functions& all) {
     all[text("triu.batch_", diagonal)] = [diagonal](const Given& in) { return triu(in.x[0], diagonal); };
     all[text("tril.batch_", diagonal)] = [diagonal](const Given& in) { return tril(in.x[0], diagonal); };
   }
-  all["greater"] = [](const Given& in) { return number(greater(in.x[0], in.x[1]), in.x[0].dtype()); };
-  all["equal"] = [](const Given& in) { return number(equal(in.x[0], in.x[1]), in.x[0].dtype()); };
+  all["gt"] = [](const Given& in) { return number(gt(in.x[0], in.x[1]), in.x[0].dtype()); };
+  all["eq"] = [](const Given& in) { return number(eq(in.x[0], in.x[1]), in.x[0].dtype()); };
 }
 
 void add_reductions(Functions& all) {
