@@ -315,13 +315,7 @@ class Options::Parser {
       options_.help_wanted_ = true;
       return;
     }
-    Option* option = find_name(options_.options_, name);
-    bool turned_off = false;
-    if (!option && name.starts_with("no-")) {
-      option = find_name(options_.options_, name.substr(3));
-      turned_off = option && option->is_flag();
-      if (!turned_off) option = nullptr;
-    }
+    const auto [option, turned_off] = find_long(name);
     if (!option) unknown(name);
     if (option->is_flag()) {
       if (has_value) refuse("--", name, " takes no value");
@@ -361,17 +355,29 @@ class Options::Parser {
 
   std::string_view following_value(const Option& option) {
     if (rest_.empty()) refuse("--", option.name, ": the value ", option.unit, " is missing");
-    if (names_an_option(rest_.front())) {
-      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(rest_.front()),
-             " after it is an option (a value like that is written with =)");
+    const bool ends_options = rest_.front() == "--";
+    if (ends_options || names_an_option(rest_.front())) {
+      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(rest_.front()), " after it ",
+             ends_options ? "ends the options" : "is an option", " (a value like that is written with =)");
     }
     return next();
   }
 
+  /// What a name after two hyphens stands for.
+  struct Named {
+    Option* option = nullptr;  // null if there is none
+    bool turned_off = false;   // a flag, with no- before its name
+  };
+  Named find_long(const std::string& name) const {
+    if (Option* option = find_name(options_.options_, name)) return {option};
+    Option* flag = name.starts_with("no-") ? find_name(options_.options_, name.substr(3)) : nullptr;
+    return flag && flag->is_flag() ? Named{flag, true} : Named{};
+  }
+
   bool names_an_option(std::string_view argument) const {
     if (argument.starts_with("--")) {
-      std::string_view name = argument.substr(2, argument.find('=') - 2);
-      return name == "help" || find_name(options_.options_, name) != nullptr;
+      const std::string name = with_hyphens(argument.substr(2, argument.find('=') - 2));
+      return name == "help" || find_long(name).option;
     }
     return argument.size() > 1 && argument[0] == '-' &&
            (argument[1] == 'h' || find_letter(options_.options_, argument[1]));

@@ -106,6 +106,10 @@ TEST_CASE("values that look like options", "[options]") {
   CHECK(example.config.folder == "-1 is no option");
   example.parse({"--tb_dir=a=b"});
   CHECK(example.config.folder == "a=b");
+  example.parse({"--tb_dir", "--no-batch-size"});  // which is no flag to turn off
+  CHECK(example.config.folder == "--no-batch-size");
+  example.parse({"--tb_dir=--"});
+  CHECK(example.config.folder == "--");
 }
 
 TEST_CASE("arguments that are no options", "[options]") {
@@ -126,7 +130,12 @@ TEST_CASE("mistakes are named, on one line", "[options]") {
   CHECK(error_of({"-b"}) == "--batch-size: the value N is missing");
   CHECK_THAT(error_of({"-T", "--final"}),
              ContainsSubstring("--tb-dir: the value DIR is missing; \"--final\" after it"));
-  CHECK_THAT(error_of({"-T", "-h"}), ContainsSubstring("is missing"));
+  for (const char* option : {"--no-final", "--no_final", "--no-shuffle", "--tb_dir=x", "--help", "-h"}) {
+    CAPTURE(option);
+    CHECK_THAT(error_of({"-T", option}),
+               ContainsSubstring(std::string("is missing; \"") + option + "\" after it is an option"));
+  }
+  CHECK_THAT(error_of({"-T", "--"}), ContainsSubstring("is missing; \"--\" after it ends the options"));
   CHECK(error_of({"-b", "12x"}) == "--batch-size: \"12x\" is not a whole number");
   CHECK(error_of({"-b", "1e3"}) == "--batch-size: \"1e3\" is not a whole number");
   CHECK(error_of({"--batch-size="}) == "--batch-size: \"\" is not a whole number");
