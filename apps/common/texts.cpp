@@ -16,7 +16,7 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
                   const std::function<void(const std::string& text)>& answer) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string where = text(unit, " ", i + 1);
-    if (!is_utf8(arguments[i])) fail(where, ": is not UTF-8");
+    if (!is_utf8(arguments[i])) throw UsageError(where + " is not UTF-8");
     if (data::is_blank(arguments[i])) throw UsageError(where + " is empty");
   }
   for (const std::string& argument : arguments) answer(argument);

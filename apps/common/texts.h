@@ -11,8 +11,8 @@ namespace reel::apps {
 /// Calls answer(text) for each of `arguments` or, where there are none, for each line of `in` as soon as it is there.
 /// Without its line end, and empty if it is of white space alone; a byte-order mark at the start of `in` is dropped.
 ///
-/// Throws UsageError, before the first answer, if an argument is of white space alone; and where a text is not UTF-8,
-/// saying which: the number of the line, or of the argument, which the help calls `unit`.
+/// Throws UsageError, before the first answer, if an argument is not UTF-8 or of white space alone, saying which by the
+/// name that the help has for it, `unit`, and its number; Error where a line is not UTF-8.
 void answer_texts(const std::vector<std::string>& arguments, const std::string& unit, std::istream& in,
                   const std::function<void(const std::string& text)>& answer);
 

@@ -136,7 +136,7 @@ TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
   CHECK(lines.status == 1);
   CHECK(count_lines(lines.out) == 1);
   CHECK(lines.err == "classify predict: standard input, line 3: is not UTF-8\n");
-  check_refused(here.run("classify", "predict --from run \"$(printf 'a\\377')\""), 1, "TEXT 1: is not UTF-8");
+  check_refused(here.run("classify", "predict --from run \"$(printf 'a\\377')\""), 2, "TEXT 1 is not UTF-8");
   check_refused(here.run("classify", "predict --from run tea ' '"), 2, "TEXT 2 is empty");
   check_refused(here.run("classify", "predict --from run <."), 1, "standard input cannot be read to its end: Is a dir");
   check_refused(here.run("classify", "predict --from run tea >/dev/full"), 1, "cannot write to standard output");

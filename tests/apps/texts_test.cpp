@@ -48,7 +48,7 @@ TEST_CASE("a blank argument is a mistake, found before the first answer", "[text
 }
 
 TEST_CASE("what is not UTF-8 is refused, saying where", "[texts]") {
-  CHECK(answered({"one", "tw\xFF"}, "") == Strings{"error: TEXT 2: is not UTF-8"});
+  CHECK(answered({"one", "tw\xFF"}, "") == Strings{"usage: TEXT 2 is not UTF-8"});
   CHECK(answered({}, "one\n\ntw\xC3\nthree\n") == Strings{"one", "", "error: standard input, line 3: is not UTF-8"});
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("sentences that are not UTF-8 or empty are not translated", "[translat
   CHECK(lines.status == 1);
   CHECK(count_lines(lines.out) == 1);
   CHECK(lines.err == "translate predict: standard input, line 2: is not UTF-8\n");
-  check_refused(here.run("translate", "predict --from run \"$(printf 'a\\377')\""), 1, "SENTENCE 1: is not UTF-8");
+  check_refused(here.run("translate", "predict --from run \"$(printf 'a\\377')\""), 2, "SENTENCE 1 is not UTF-8");
   check_refused(here.run("translate", "predict --from run ''"), 2, "SENTENCE 1 is empty");
 }
 
