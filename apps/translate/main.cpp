@@ -14,8 +14,19 @@ namespace reel::apps {
 namespace {
 
 void declare_search(Options& o, SearchConfig& c) {
-  o.add(&c.beam, "beam", "N", "beginnings that beam search keeps; 1 for greedy search", at_least(1).and_at_most(1000));
-  o.add(&c.alpha, "length-penalty", "ALPHA", "how much longer translations are favoured by the beam", at_least(0));
+  o.add(&c.beam, "beam", "N",
+        "beginnings that beam search keeps; 1 for greedy search: not as good, but quick enough for a whole test part",
+        at_least(1).and_at_most(1000));
+  o.add(&c.alpha, "length-penalty", "ALPHA", "how much longer translations are favoured by a beam of 2 or more",
+        at_least(0));
+}
+
+void check_search(const Options& options, const SearchConfig& c) {
+  if (c.beam == 1 && options.given("length-penalty")) {
+    throw UsageError(
+        "--length-penalty: only for a beam of 2 or more, not --beam 1, which is greedy search; leave it out, or say "
+        "with --beam how many beginnings to keep");
+  }
 }
 
 TrainedTranslator load(const std::string& folder) {
@@ -26,7 +37,7 @@ TrainedTranslator load(const std::string& folder) {
 struct EvalConfig {
   std::string from = "runs/translate";
   std::string data;
-  SearchConfig search;
+  SearchConfig search{.beam = 1};  // many sentences, and greedy search takes a batch of them at once
   std::int64_t threads = 0;
 };
 
@@ -37,7 +48,8 @@ void declare_eval(Options& o, EvalConfig& c) {
   add_threads(o, c.threads);
 }
 
-void eval(Options&, EvalConfig& c) {
+void eval(Options& options, EvalConfig& c) {
+  check_search(options, c.search);
   use_threads(c.threads);
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
@@ -55,7 +67,7 @@ void eval(Options&, EvalConfig& c) {
 struct PredictConfig {
   std::string from = "runs/translate";
   std::vector<std::string> sentences;
-  SearchConfig search{.beam = 5};
+  SearchConfig search{.beam = 5};  // a few sentences, to be read
   std::int64_t threads = 0;
 };
 
@@ -67,7 +79,8 @@ void declare_predict(Options& o, PredictConfig& c) {
   add_threads(o, c.threads);
 }
 
-void predict(Options&, PredictConfig& c) {
+void predict(Options& options, PredictConfig& c) {
+  check_search(options, c.search);
   use_threads(c.threads);
   const TrainedTranslator trained = load(c.from);
   const std::int64_t length = trained.config.length;

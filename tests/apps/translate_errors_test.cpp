@@ -73,6 +73,9 @@ TEST_CASE("translate: wrong command lines are refused", "[translate]") {
   check_refused(here.train("translate", "--positions none"), 2, "--positions: \"none\" is none of sinusoidal, learned");
   check_refused(here.run("translate", "predict --beam 0 eins"), 2, "--beam: 0 is out of range");
   check_refused(here.run("translate", "predict --length-penalty -1 eins"), 2, "--length-penalty: -1 is out of range");
+  for (const char* greedy : {"eval --length-penalty 1", "predict --beam 1 --length-penalty 1 eins"}) {
+    check_refused(here.run("translate", greedy), 2, "--length-penalty: only for a beam of 2 or more, not --beam 1");
+  }
   check_refused(here.run("translate", "eval --from missing"), 1, "missing/checkpoint.safetensors: there is no such");
   CHECK_FALSE(fs::exists(here / "runs"));
 }
