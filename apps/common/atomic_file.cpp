@@ -27,14 +27,17 @@ namespace fs = std::filesystem;
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target) : target_(target) {
+    struct stat before {};
+    const bool replaces = stat(target_.c_str(), &before) == 0;
+    // Whoever writes it may do so again, if the file can be. Nobody else may open it, not even before it has a byte:
+    // what is open stays readable.
+    const mode_t mode = replaces ? (before.st_mode & 0777) | S_IRUSR | S_IWUSR : 0666;
     for (int attempt = 0; file_ < 0; ++attempt) {
       name_ = target.string() + text(".", getpid(), "-", attempt, ".tmp");
-      file_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      file_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
       if (file_ < 0 && errno != EEXIST) fail_to_write(target_, errno);
     }
-    // From the start: nobody else may read it meanwhile. Whoever writes it may do so again, if the file can be.
-    struct stat before {};
-    if (stat(target_.c_str(), &before) == 0) fchmod(file_, (before.st_mode & 0777) | S_IRUSR | S_IWUSR);
+    if (replaces) fchmod(file_, mode);  // what the umask has taken away
   }
 
   TemporaryFile(const TemporaryFile&) = delete;
