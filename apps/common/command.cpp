@@ -21,7 +21,8 @@ namespace {
 constexpr int failed = 1;
 constexpr int misused = 2;
 
-/// While it lives, a failed write throws. Not any longer: what reports the failure may flush the stream once more.
+/// While it lives, a failed write throws. It must be gone before the failure is reported: std::cerr is tied to
+/// std::cout and flushes it first, which would throw again.
 class ThrowAtFailure {
  public:
   explicit ThrowAtFailure(std::ostream& stream) : stream_(stream), before_(stream.exceptions()) {

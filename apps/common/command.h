@@ -48,8 +48,8 @@ struct Program {
 };
 
 /// Runs the verb that the arguments begin with and returns the exit status. What is written to `out` must arrive: a
-/// full disk is an error, and so is a reader that went away, though not one to speak about. After an interrupt() that a
-/// verb obeyed, the status is 128 and the signal's number.
+/// full disk is an error, and so is a reader that went away, though not one to speak about. Where a verb ended early
+/// because of a signal (interrupt.h), the status is 128 plus the signal's number.
 int run_program(const Program& program, std::span<const std::string> arguments, std::ostream& out, std::ostream& err);
 
 /// The same with the process's arguments, stdout and stderr.
