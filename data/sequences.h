@@ -24,12 +24,12 @@ std::vector<Tokens> encode_all(const WordTokenizer& tokenizer, std::span<const s
 /// How many tokens each sequence has; what bucketed batches go by.
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);
 
-/// Which end a sequence loses if it is too long. Reviews often say at their end what they think; sentences that are
-/// translated are better cut there.
-enum class Cut { end, start };
+/// Which end of a sequence stays if it is too long. Reviews often say at their end what they think; of sentences that
+/// are translated, the start is better kept.
+enum class Keep { start, end };
 
 /// At most `length` of the tokens. Throws unless length > 0.
-Tokens cut_to(Tokens tokens, int64_t length, Cut cut);
+Tokens cut_to(Tokens tokens, int64_t length, Keep keep);
 
 /// <start> tokens <end>
 Tokens enclosed(std::span<const std::int32_t> tokens);

@@ -152,7 +152,7 @@ class ClassifyTask : public Task {
   void show_attention(Report& report) {
     constexpr std::int64_t longest = 36;
     const data::Tokens& whole = corpus_.scored.tokens[corpus_.examples[0].place];
-    const data::Tokens tokens = data::cut_to(whole, longest, data::Cut::end);
+    const data::Tokens tokens = data::cut_to(whole, longest, data::Keep::start);
     const std::vector<std::string> names = token_names(corpus_.tokenizer, tokens);
     const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, std::ssize(tokens)}, tokens));

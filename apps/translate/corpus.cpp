@@ -18,7 +18,7 @@ std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& conf
 
 EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
   const data::Tokens words = tokenizer.encode(text, data::Unseen::replace);
-  return {data::enclosed(data::cut_to(words, length, data::Cut::end)), std::ssize(words) > length};
+  return {data::enclosed(data::cut_to(words, length, data::Keep::start)), std::ssize(words) > length};
 }
 
 EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,

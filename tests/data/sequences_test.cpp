@@ -38,15 +38,15 @@ TEST_CASE("a batch needs rows, and rows tokens") {
   CHECK_THROWS_WITH(pad(empty, all), ContainsSubstring("sequence 1 has no tokens"));
 }
 
-TEST_CASE("a long sequence loses the end that it is told to") {
+TEST_CASE("a long sequence keeps the end that it is told to") {
   Tokens tokens{1, 2, 3, 4, 5};
-  CHECK(cut_to(tokens, 3, Cut::end) == Tokens{1, 2, 3});
-  CHECK(cut_to(tokens, 3, Cut::start) == Tokens{3, 4, 5});
-  for (Cut cut : {Cut::end, Cut::start}) {
-    CHECK(cut_to(tokens, 5, cut) == tokens);
-    CHECK(cut_to(tokens, 9, cut) == tokens);
-    CHECK(cut_to({}, 1, cut).empty());
-    CHECK_THROWS_WITH(cut_to(tokens, 0, cut), ContainsSubstring("need length > 0"));
+  CHECK(cut_to(tokens, 3, Keep::start) == Tokens{1, 2, 3});
+  CHECK(cut_to(tokens, 3, Keep::end) == Tokens{3, 4, 5});
+  for (Keep keep : {Keep::start, Keep::end}) {
+    CHECK(cut_to(tokens, 5, keep) == tokens);
+    CHECK(cut_to(tokens, 9, keep) == tokens);
+    CHECK(cut_to({}, 1, keep).empty());
+    CHECK_THROWS_WITH(cut_to(tokens, 0, keep), ContainsSubstring("need length > 0"));
   }
 }
 
