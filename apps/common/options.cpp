@@ -244,6 +244,12 @@ void Options::set_defaults(const StringPairs& values) {
   }
 }
 
+std::string Options::words(const StringPairs& values) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) words.push_back(text("--", name, " ", value));
+  return joined(words, " ");
+}
+
 const Options::Condition* Options::unmet(const Option& option) const {
   auto is_unmet = [&](const Condition& condition) {
     const Option* other = find_name(options_, condition.option);

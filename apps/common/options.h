@@ -96,6 +96,8 @@ class Options {
 
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const StringPairs& values);
+  /// "--embedding 64 --heads 2": such defaults for a help to list.
+  static std::string words(const StringPairs& values);
   /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;
 

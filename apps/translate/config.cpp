@@ -12,13 +12,11 @@ const StringPairs& sentence_defaults() {
 
 void declare_translate(Options& o, TranslateConfig& c) {
   const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
-  std::string small;
-  for (const auto& [name, value] : sentence_defaults()) small += " --" + name + " " + value;
   o.section("Data", Fixed::yes);
   o.add(&c.data, "D,data", "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
-        "grammar, English to German, and these defaults:" +
-            small)
+        "grammar, English to German, and these defaults: " +
+            Options::words(sentence_defaults()))
       .fixed(Fixed::no);  // files may move
   o.add(&c.source, "source", "ENDING", "of the files to translate from");
   o.add(&c.target, "target", "ENDING", "of the files to translate to");
