@@ -1,7 +1,9 @@
 #include "apps/common/examples.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "apps/common/words.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
 
@@ -19,8 +21,7 @@ std::string excerpt(std::string_view text, std::size_t longest) {
   for (char32_t& character : characters) {
     if (data::is_control(character)) character = U' ';  // line ends, and what a terminal would obey
   }
-  if (characters.size() > longest) characters.replace(longest - 1, characters.npos, U"…");
-  return encode_utf8(characters);
+  return encode_utf8(shortened(std::move(characters), longest));
 }
 
 }  // namespace reel::apps

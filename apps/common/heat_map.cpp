@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "apps/common/html.h"
 #include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
+#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 
@@ -80,11 +82,7 @@ std::string token_label(std::string_view token, std::size_t most) {
     if (c == U'\t') c = U'\u21E5';  // arrow of the tab key
     if (c == U'\r') c = U'\u240D';
   }
-  if (characters.size() > most) {
-    characters.resize(most - 1);
-    characters += U'\u2026';  // ellipsis
-  }
-  return encode_utf8(characters);
+  return encode_utf8(shortened(std::move(characters), most));
 }
 
 std::string heat_map_html(std::string_view title, std::span<const std::string> rows,

@@ -11,6 +11,13 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return out;
 }
 
+std::u32string shortened(std::u32string characters, std::size_t most) {
+  if (characters.size() <= most) return characters;
+  characters.resize(most);
+  if (most > 0) characters.back() = U'\u2026';  // ellipsis
+  return characters;
+}
+
 std::string shell_word(std::string_view word) {
   auto is_plain = [](unsigned char c) {
     return std::isalnum(c) || std::string_view("%+,-./:=@_").find(static_cast<char>(c)) != std::string_view::npos;

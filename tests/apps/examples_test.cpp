@@ -23,4 +23,5 @@ TEST_CASE("an excerpt is the beginning, on one line", "[examples]") {
   CHECK(excerpt("warm tea.", 8) == "warm te…");
   CHECK(excerpt("äöüß", 3) == "äö…");
   CHECK(excerpt("", 3).empty());
+  CHECK(excerpt("warm", 0).empty());
 }

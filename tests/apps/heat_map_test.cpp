@@ -66,6 +66,7 @@ TEST_CASE("labels show white space and cut long tokens", "[heat_map]") {
   CHECK(token_label("ßßßßß", 4) == "ßßß…");
   CHECK(token_label("a\xFF", 4) == "a\uFFFD");
   CHECK(token_label("", 4) == "");
+  CHECK(token_label("word", 0) == "");
   const std::string html = heat_map({"Donaudampfschifffahrt"}, {"<"}, {1});
   CHECK_THAT(html, ContainsSubstring("<title>Donaudampfschifffahrt</title>Donaudampfs…</text>"));
 }

@@ -10,6 +10,14 @@ TEST_CASE("words are joined", "[words]") {
   CHECK(joined({"a", "", "b"}, ", ") == "a, , b");
 }
 
+TEST_CASE("what is too long ends in an ellipsis", "[words]") {
+  CHECK(shortened(U"", 0).empty());
+  CHECK(shortened(U"ßé", 0).empty());
+  CHECK(shortened(U"ßé", 1) == U"\u2026");
+  CHECK(shortened(U"ßé", 2) == U"ßé");
+  CHECK(shortened(U"ßée", 2) == U"ß\u2026");
+}
+
 TEST_CASE("a shell reads what was meant as one word", "[words]") {
   CHECK(shell_word("runs/my-run_2.1") == "runs/my-run_2.1");
   CHECK(shell_word("my run") == "'my run'");
