@@ -55,4 +55,9 @@ Split<std::string_view> split_text(std::string_view text, double share) {
   return {{text.begin(), cut}, {cut, text.end()}};
 }
 
+Split<std::string_view> split_bytes(std::string_view bytes, double share) {
+  const auto first = static_cast<std::size_t>(share_of(std::ssize(bytes), share));
+  return {bytes.substr(0, first), bytes.substr(first)};
+}
+
 }  // namespace reel::data

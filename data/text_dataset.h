@@ -47,11 +47,14 @@ struct Split {
   Part rest;
 };
 
-/// Throws unless 0 < share < 1, as does split_text.
+/// Throws unless 0 < share < 1, as do those below.
 Split<std::vector<std::int32_t>> split(std::span<const std::int32_t> tokens, double share);
 
-/// Counts and cuts between characters of UTF-8. To cut before tokenizing lets the vocabulary come from the training
-/// part alone. The parts are views of `text`.
+// To cut before tokenizing lets the vocabulary come from the training part alone. The parts are views of the text.
+
+/// Counts and cuts between characters of UTF-8.
 Split<std::string_view> split_text(std::string_view text, double share);
+/// Counts bytes, and cuts between any two of them.
+Split<std::string_view> split_bytes(std::string_view bytes, double share);
 
 }  // namespace reel::data

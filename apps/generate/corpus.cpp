@@ -38,12 +38,7 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
   corpus.name = config.data.empty() ? "the built-in corpus" : config.data;
   const std::string text = read(config);
 
-  // Bytes may be cut anywhere, characters only between two of them.
-  auto cut = [&](std::string_view whole, double share) -> data::Split<std::string_view> {
-    if (config.tokenizer != "byte") return data::split_text(whole, share);
-    const auto first = static_cast<std::size_t>(share * static_cast<double>(whole.size()));
-    return {whole.substr(0, first), whole.substr(first)};
-  };
+  const auto cut = config.tokenizer == "byte" ? data::split_bytes : data::split_text;
   const auto [train, rest] = cut(text, config.split);
   auto [validation, test] = config.final_run ? cut(rest, 0.5) : data::Split<std::string_view>{rest, {}};
 

@@ -95,6 +95,7 @@ TEST_CASE("a share that leaves one part nothing is refused") {
   for (double share : {0.0, 1.0, -0.1, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK_THROWS_WITH(split(counting(10), share), ContainsSubstring("need 0 < share < 1"));
     CHECK_THROWS_AS(split_text("0123456789", share), Error);
+    CHECK_THROWS_AS(split_bytes("0123456789", share), Error);
   }
 }
 
@@ -108,4 +109,13 @@ TEST_CASE("split_text cuts between characters, where split cuts their ids") {
   }
   auto [none, nothing] = split_text("", 0.5);
   CHECK((none.empty() && nothing.empty()));
+}
+
+TEST_CASE("split_bytes cuts anywhere") {
+  const std::string bytes = "\xC3\xA9\xFF";  // é, and what is no UTF-8
+  for (std::size_t first = 0; first < 3; ++first) {
+    auto [training, validation] = split_bytes(bytes, (static_cast<double>(first) + 0.5) / 3);
+    CHECK(training == bytes.substr(0, first));
+    CHECK(validation == bytes.substr(first));
+  }
 }
