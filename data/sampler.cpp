@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/error.h"
+#include "data/batch_size.h"
+
 namespace reel::data {
 
 Batch random_batch(const TextDataset& dataset, int64_t batch_size, Generator& generator) {
