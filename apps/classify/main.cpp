@@ -41,11 +41,7 @@ void declare_eval(Options& o, EvalConfig& c) {
 /// What a run has set aside: of the same data as then, since others would be cut in another way.
 EncodedTexts validation_part(const Checkpoint& saved, const TrainedClassifier& trained, const std::string& from) {
   LabelledCorpus corpus = read_labelled_corpus(trained.config, trained.classes, trained.tokenizer);
-  if (!learnt_from(saved, fingerprint(corpus))) {
-    fail(corpus.name, " has changed since ", from,
-         " was trained, which may have learnt what validates now; put the old texts back, or name some to score with "
-         "--data");
-  }
+  check_learnt_from(saved, fingerprint(corpus), corpus.name, from);
   return std::move(corpus.scored);
 }
 

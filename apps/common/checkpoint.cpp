@@ -90,6 +90,14 @@ bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint) {
   return note(checkpoint, "data").get<std::int64_t>() == fingerprint;
 }
 
+void check_learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint, const std::string& data,
+                       const std::string& folder) {
+  if (learnt_from(checkpoint, fingerprint)) return;
+  fail(data, " has changed since ", folder,
+       " was trained, which may have learnt what validates now; put the old data back, or name what to score with "
+       "--data");
+}
+
 Json to_json(const StringPairs& pairs) {
   Json::Object object;
   for (const auto& [name, value] : pairs) object.emplace_back(name, value);

@@ -44,11 +44,7 @@ void eval(Options&, EvalConfig& c) {
   if (is_other) trained.config.data = c.data;
   const Corpus corpus =
       read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Parts::scored : Parts::all);
-  if (!is_other && !learnt_from(saved, fingerprint(corpus))) {
-    fail(corpus.name, " has changed since ", c.from,
-         " was trained, which may have learnt what validates now; put the old text back, or name one to score with "
-         "--data");
-  }
+  if (!is_other) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
   const std::string part = c.final_run ? "test" : "validation";
   const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,
                                text("the ", part, " part of ", corpus.name));
