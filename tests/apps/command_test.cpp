@@ -143,7 +143,10 @@ TEST_CASE("a reader that went away is not spoken about", "[command]") {
 
 TEST_CASE("what the buffer holds back until the end must arrive too", "[command]") {
   std::ofstream full("/dev/full");
-  if (!full) return;  // no such device here
+  if (!full) {
+    WARN("not tested: a full disk, for there is no /dev/full here");
+    return;
+  }
   std::vector<std::string> arguments{"train"};
   std::ostringstream err;
   train_out = &full;

@@ -242,7 +242,11 @@ TEST_CASE("training that diverges says so and keeps the last checkpoint", "[gene
   CHECK_THAT(diverged.last_line_of_err(),
              ContainsSubstring("training diverged: after step ") && ContainsSubstring("Try a lower --learn-rate"));
   const Outcome scored = here.run("generate", "eval --from run");  // what the first step left
-  if (scored.status != 0) check_refused(scored, 1, "run: the model's loss is ");
+  if (scored.status == 0) {
+    CHECK(scored.out.starts_with("validation loss "));
+  } else {
+    check_refused(scored, 1, "run: the model's loss is ");
+  }
 
   // Also where the one step that spoils the weights is the last: they are not numbers, or such that the loss is none.
   const std::string kept = here.checkpoint("run");

@@ -126,7 +126,10 @@ TEST_CASE("a text of one line has a prompt to start from, too", "[generate]") {
 
 #ifdef __linux__
 TEST_CASE("memory does not grow with the steps", "[generate]") {
-  if (sanitized) return;
+  if (sanitized) {
+    WARN("not tested: a sanitizer keeps what is freed, so that memory does grow");
+    return;
+  }
   TinyTexts here;
   // Two looks at the most that one process ever held: after the first hundred steps, and a thousand later.
   const Outcome outcome = here.shell(
