@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/error.h"
+#include "autograd/ops/attention_shapes.h"
 #include "autograd/ops/layout.h"
 
 namespace reel::nn {
@@ -33,6 +34,7 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling, double drop) {
+  check_attention_shapes("dot_product_attention", queries, keys, values, mask);
   // A single query, such as the newest token of a text, has one row of weights: fusing does not pay.
   if (scaling == Scaling::scores && queries.size(-2) > 1) {
     return attention(queries, keys, values, mask, score_scale(queries), drop);

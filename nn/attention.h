@@ -27,6 +27,7 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
                          Scaling scaling = Scaling::scores);
 
 /// The means of values (..., S, E) under these weights -> (..., T, E); each weight is dropped with probability `drop`.
+/// The leading axes of keys and values are those of queries, or 1.
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
                              Scaling scaling = Scaling::scores, double drop = 0);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/error.h"
+#include "autograd/ops/attention_shapes.h"
 
 namespace reel::nn {
 namespace {
@@ -47,6 +48,7 @@ Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps k
   const Tensor output = residual(x.vectors, [&](const Tensor& in) {
     const Tensor queries = split_heads(x.with(w_qs(in)).padded(), heads_);
     const KeysAndValues memory = memory_of(x.with(in));
+    check_attention_shapes("MultiHeadAttention", queries, memory.keys, memory.values, mask);
     Tensor heads;  // (B, H, T, D/H)
     if (keep == KeepMaps::yes) {
       maps = attention_weights(queries, memory.keys, mask);  // (B, H, T, S)

@@ -6,6 +6,7 @@
 #include "autograd/kernels/philox.h"
 #include "autograd/ops.h"
 #include "autograd/ops/attention_problem.h"
+#include "autograd/ops/attention_shapes.h"
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/layout.h"
 #include "autograd/tape.h"
@@ -15,18 +16,10 @@ namespace {
 
 using Part = AttentionProblem::Part;
 
-/// Throws unless k and v fit q.
-void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor& v, double scale, double drop) {
-  if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || q.size(-1) != k.size(-1) || k.size(-2) != v.size(-2)) {
-    fail(operation, ": q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
-         "; need (..., T, D), (..., S, D) and (..., S, E)");
-  }
-  for (const Tensor& x : {k, v}) {
-    if (!broadcasts_to(leading(x.shape(), 2), leading(q.shape(), 2))) {
-      fail(operation, ": q is ", q.shape(), ", k is ", k.shape(), ", v is ", v.shape(),
-           "; need the leading axes of q in k and v, or 1 where its heads share them");
-    }
-  }
+/// Throws unless k, v and the mask fit q.
+void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale,
+           double drop) {
+  check_attention_shapes(operation, q, k, v, mask);
   check_same_dtype(operation, q, k);
   check_same_dtype(operation, q, v);
   if (!(scale > 0 && std::isfinite(scale))) fail(operation, ": the scale is ", scale, "; need a finite number > 0");
@@ -116,6 +109,16 @@ Tensor attend(const char* operation, AttentionProblem problem, Generator& genera
   });
 }
 
+/// The mask with a row of padding for each of B texts, where it has one for all of them.
+Mask padding_of_each(const Mask& mask, int64_t B) {
+  const auto& hidden = mask.padding();
+  if (!hidden || hidden->size(0) == B) return mask;
+  const int64_t S = hidden->size(1);
+  Ids repeated = Ids::zeros({B, S});
+  for (int64_t b = 0; b < B; ++b) std::ranges::copy(hidden->values(), repeated.data() + b * S);
+  return mask.in_time() & Mask::padding(repeated);
+}
+
 /// Throws unless `starts` are those of texts in this many rows.
 void check_starts(const char* name, const Ids& starts, int64_t rows) {
   const auto& values = starts.values();
@@ -130,26 +133,22 @@ void check_starts(const char* name, const Ids& starts, int64_t rows) {
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop,
                  Generator& generator) {
-  check("attention", q, k, v, scale, drop);
-  const auto& hidden = mask.padding();
-  if (hidden && (q.rank() < 3 || hidden->shape() != Shape{q.size(0), k.size(-2)})) {
-    fail("attention: the mask hides padding of ", hidden->shape(), ", q is ", q.shape(), ", k is ", k.shape(),
-         "; need (B, S) for q (B, ..., T, D)");
-  }
+  check("attention", q, k, v, mask, scale, drop);
   const std::vector<Part> all{{.queries = q.size(-2), .keys = k.size(-2)}};
-  return attend("attention", AttentionProblem{q, k, v, mask, scale, drop, all}, generator);
+  const Mask of_each = padding_of_each(mask, q.size(0));
+  return attend("attention", AttentionProblem{q, k, v, of_each, scale, drop, all}, generator);
 }
 
 Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Ids& q_starts, const Ids& k_starts,
                         const Mask& mask, double scale, double drop, Generator& generator) {
-  check("packed_attention", q, k, v, scale, drop);
+  if (mask.padding()) fail("packed_attention: the mask hides padding; packed texts have none");
+  check("packed_attention", q, k, v, mask, scale, drop);
   check_starts("q_starts", q_starts, q.size(-2));
   check_starts("k_starts", k_starts, k.size(-2));
   if (q_starts.numel() != k_starts.numel()) {
     fail("packed_attention: q_starts are ", q_starts.numel(), ", k_starts ", k_starts.numel(),
          "; need one per text and the end, of both");
   }
-  if (mask.padding()) fail("packed_attention: the mask hides padding; packed texts have none");
   std::vector<Part> texts;
   for (int64_t b = 0; b + 1 < q_starts.numel(); ++b) {
     const std::int32_t *query = q_starts.data() + b, *key = k_starts.data() + b;

@@ -1,6 +1,7 @@
 // Fused attention against the same in small steps, and what a mask hides.
 
 #include "autograd/kernels/attention.h"
+#include "autograd/gradcheck.h"
 #include "autograd/mask.h"
 #include "tests/autograd/values.h"
 
@@ -323,6 +324,24 @@ TEST_CASE("attention: keys and values that heads share get the sum of what the h
   check_same({q, k, away_from_zero({16, 30, 5}, 3)}, Mask::causal(), 1e-12);  // the keys alone
 }
 
+TEST_CASE("attention: one text of keys, and the padding in it, serves all texts") {
+  const Mask padding = Mask::padding(Ids({1, 5}, {0, 1, 0, 0, 1}));
+  for (const Mask& mask : {padding, padding & Mask::causal()}) {
+    for (const int64_t T : {1, 3, 70}) {
+      for (const int64_t B : {0, 1, 4}) {
+        CAPTURE(T, B);
+        const Tensor q = away_from_zero({B, 2, T, 3}, 1);
+        check_same({q, away_from_zero({1, 2, 5, 3}, 2), away_from_zero({1, 2, 5, 4}, 3)}, mask, 1e-12);
+        check_same({q, away_from_zero({B, 2, 5, 3}, 2), away_from_zero({5, 4}, 3)}, mask, 1e-12);
+      }
+    }
+    const std::vector<Tensor> few{away_from_zero({2, 2, 3, 2}, 4), away_from_zero({1, 2, 5, 2}, 5),
+                                  away_from_zero({1, 2, 5, 2}, 6)};
+    CHECK(gradcheck(fused(mask, 0.7), few).problem == "");
+    CHECK(gradgradcheck(fused(mask, 0.7), few).problem == "");
+  }
+}
+
 TEST_CASE("attention: nothing to see, nothing to say") {
   const std::vector<Tensor> inputs = by_heads(4, 4, 5, 3, DType::f64);
   const Ids all = some_hidden(2, 4);
@@ -378,6 +397,10 @@ TEST_CASE("attention: what does not fit is an error") {
                     "or 1 where its heads share them");
   CHECK_THROWS_AS(run(q, zeros({2, 5, 4}, DType::f64), v, Mask::none(), 1)(), Error);
   CHECK_THROWS_AS(run(q, k, v, Mask::none(), 0)(), Error);
-  CHECK_THROWS_AS(run(q, k, v, Mask::padding(Ids::zeros({2, 4})), 1)(), Error);
+  CHECK_THROWS_WITH(run(q, k, v, Mask::padding(Ids::zeros({2, 4})), 1)(),
+                    "attention: the mask hides padding of (2, 4), q is (2, 3, 4), k is (2, 5, 4); need (B, S), or "
+                    "(1, S) for all texts, for q (B, ..., T, D)");
+  CHECK_THROWS_AS(run(q, k, v, Mask::padding(Ids::zeros({1, 4})), 1)(), Error);
+  CHECK_THROWS_AS(run(q, k, v, Mask::padding(Ids::zeros({3, 5})), 1)(), Error);
   CHECK_THROWS_AS(run(zeros({3, 4}), zeros({5, 4}), zeros({5, 6}), Mask::padding(Ids::zeros({3, 5})), 1)(), Error);
 }

@@ -84,6 +84,26 @@ TEST_CASE("attention: more keys than queries, and values of another width") {
   CHECK_FALSE(close(y.select(1, 1), all.select(1, 1)));
 }
 
+TEST_CASE("attention: what does not fit is refused for one query as for many, however scores are scaled") {
+  const Tensor keys = normal({2, 5, 4}, 6), values = normal({2, 5, 6}, 7);
+  for (const int64_t T : {1, 3}) {
+    for (Scaling scaling : {Scaling::scores, Scaling::queries_and_keys}) {
+      auto attend = [&](const Shape& queries, const Tensor& k, const Tensor& v, const Mask& mask) {
+        return dot_product_attention(normal(queries, 5), k, v, mask, scaling);
+      };
+      CHECK_THROWS_WITH(attend({1, T, 4}, keys, values, Mask::none()), ContainsSubstring("need the leading axes of q"));
+      CHECK_THROWS_WITH(attend({T, 4}, keys, values, Mask::none()), ContainsSubstring("need the leading axes of q"));
+      CHECK_THROWS_WITH(attend({2, T, 4}, keys, normal({3, 2, 5, 6}, 8), Mask::none()),
+                        ContainsSubstring("need the leading axes of q"));
+      CHECK_THROWS_WITH(attend({2, T, 3}, keys, values, Mask::none()), ContainsSubstring("need (..., T, D)"));
+      for (const Shape& padding : {Shape{3, 5}, Shape{2, 4}, Shape{2, 1}, Shape{1, 4}}) {
+        CHECK_THROWS_WITH(attend({2, T, 4}, keys, values, Mask::padding(Ids::zeros(padding))),
+                          ContainsSubstring(text("the mask hides padding of ", padding)));
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: 1/sqrt(k) on the scores is its fourth root on queries and on keys") {
   const Tensor queries = normal({2, 4, 9}, 8), keys = normal({2, 4, 9}, 9), values = normal({2, 4, 9}, 10);
   const Tensor once = dot_product_attention(queries, keys, values, Mask::causal());

@@ -187,7 +187,27 @@ TEST_CASE("multi-head attention: to a memory whose keys and values were computed
     // One memory for all.
     const Mask one = Mask::padding(Ids({1, 4}, {0, 0, 1, 0}));
     const Tensor first = memory.slice(0, 0, 1), shared = first.expand({2, 4, 4});
-    CHECK(close(attention(x, attention.keys_and_values(first), one).output, attention(x, shared, one).output));
+    const Tensor expected = attention(x, shared, one).output;
+    for (const Mask& mask_of_one : {one, Mask::padding(Ids({2, 4}, {0, 0, 1, 0, 0, 0, 1, 0}))}) {
+      for (KeepMaps keep : {KeepMaps::yes, KeepMaps::no}) {
+        const KeysAndValues of_first = attention.keys_and_values(first);
+        CHECK(close(attention(x, of_first, mask_of_one, keep).output, expected));
+        CHECK(close(attention(x.slice(1, 0, 1), of_first, mask_of_one, keep).output, expected.slice(1, 0, 1)));
+      }
+    }
+  }
+}
+
+TEST_CASE("multi-head attention: one text has no two memories, whether maps are kept or not") {
+  const MultiHeadAttention attention = make(Norm::post);
+  const KeysAndValues of_two = attention.keys_and_values(normal({2, 4, 4}, 26));
+  for (int64_t T : {1, 3}) {
+    for (KeepMaps keep : {KeepMaps::yes, KeepMaps::no}) {
+      CHECK_THROWS_WITH(attention(normal({1, T, 4}, 27), of_two, Mask::none(), keep),
+                        ContainsSubstring("need the leading axes of q in k and v, or 1"));
+      CHECK_THROWS_WITH(attention(normal({2, T, 4}, 27), of_two, Mask::padding(Ids::zeros({3, 4})), keep),
+                        ContainsSubstring("the mask hides padding of (3, 4)"));
+    }
   }
 }
 
