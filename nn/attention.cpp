@@ -84,7 +84,8 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) 
   const int64_t width = unifyheads.weight.size(0);
   if (x.rank() != 3 || x.size(2) != width) fail("WideAttention: x is ", x.shape(), "; need (B, T, ", width, ")");
   if (past) {
-    if (!past->projections.unify.defined()) past->projections = merge_projections();
+    KeyValueCache::check_no_tape();  // first: what is refused must leave nothing behind
+    if (past->seen.length() == 0) past->projections = merge_projections();
     return attend_merged(past->projections, x, mask, &past->seen);
   }
   // Merging costs 2 H D³ products and saves 2 B T H D²: worth it where B T > D.

@@ -56,7 +56,7 @@ class WideAttention : public Module {
   struct MergedProjections {
     Tensor to_queries, unify;  // (H D, D), (D, H D)
   };
-  /// What is kept of texts that grow, while the weights stay what they are.
+  /// What is kept of texts that grow, while the weights stay what they are: the projections from the first token on.
   struct Past {
     KeyValueCache seen;
     MergedProjections projections;

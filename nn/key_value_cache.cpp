@@ -25,11 +25,11 @@ void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
   copy(fresh, room.slice(2, length, need));
 }
 
-void check_no_tape() {
+}  // namespace
+
+void KeyValueCache::check_no_tape() {
   if (Tape::recording()) fail("KeyValueCache: a tape is recording; gradients need the model run over the whole text");
 }
-
-}  // namespace
 
 KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   check_no_tape();

@@ -26,9 +26,10 @@ class KeyValueCache {
 
   /// How many tokens it remembers.
   int64_t length() const { return length_; }
+  /// Throws if a tape is recording, for no gradient would flow back through what was kept.
+  static void check_no_tape();
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
-  /// Throws if a tape is recording, for no gradient would flow back through them, and if batch, heads, width or dtype
-  /// differ from those before.
+  /// Throws if a tape is recording, and if batch, heads, width or dtype differ from those before.
   KeysAndValues append(const KeysAndValues& fresh);
   /// Text i of the batch goes on from what was text rows[i]. Throws if a tape is recording.
   void reorder(const Ids& rows);

@@ -98,6 +98,19 @@ TEST_CASE("gtransformer: a reader goes on from before a tape that was in its way
   }
 }
 
+TEST_CASE("gtransformer: a past that a tape kept empty knows nothing of the weights of then") {
+  manual_seed(49);
+  const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 2});
+  const Ids tokens = random_ids({1, 3}, 7, 7);
+  GTransformer::Past refused, fresh;
+  {
+    Tape tape;
+    CHECK_THROWS_WITH(model.next(tokens, refused), ContainsSubstring("a tape is recording"));
+  }
+  for (const Tensor& weight : model.parameters()) copy(normal(weight.shape(), 50, DType::f32), weight);
+  CHECK(same_bits(model.next(tokens, refused), model.next(tokens, fresh)));
+}
+
 TEST_CASE("gtransformer: nothing comes after nothing") {
   const GTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .heads = 2, .depth = 1});
   GTransformer::Past past;
