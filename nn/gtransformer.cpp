@@ -1,5 +1,7 @@
 #include "nn/gtransformer.h"
 
+#include <algorithm>
+
 #include "autograd/error.h"
 
 namespace reel::nn {
@@ -11,8 +13,8 @@ class CachingReader : public Reader {
 
  private:
   Tensor next(std::span<const std::int32_t> window, std::size_t known) override {
-    if (known == 0) past_ = {};
-    // Not from `known` on: a call that threw may have emptied past_.
+    // What is kept beyond `known` was refused, or has left the window; and a call that threw may have kept less.
+    past_.length = std::min(past_.length, static_cast<int64_t>(known));
     const auto fresh = window.subspan(static_cast<std::size_t>(past_.length));
     return model_.next(Ids({1, std::ssize(fresh)}, {fresh.begin(), fresh.end()}), past_).select(0, 0);
   }
@@ -52,9 +54,13 @@ Tensor GTransformer::next(const Ids& tokens, Past& past) const {
   Tensor x = embed(tokens, past.length);
   if (tokens.size(1) == 0) fail("GTransformer: tokens are ", tokens.shape(), "; need at least one token to go on with");
   past.blocks.resize(tblocks.size());
-  for (std::size_t i = 0; i < tblocks.size(); ++i) x = tblocks[i](x, Mask::causal(), &past.blocks[i]);
-  past.length += tokens.size(1);
-  return log_softmax(toprobs(x.select(1, -1)), -1);  // (B, V)
+  for (std::size_t i = 0; i < tblocks.size(); ++i) {
+    past.blocks[i].seen.truncate(past.length);  // a call that threw may have kept more
+    x = tblocks[i](x, Mask::causal(), &past.blocks[i]);
+  }
+  const Tensor log_probs = log_softmax(toprobs(x.select(1, -1)), -1);  // (B, V)
+  past.length += tokens.size(1);                                       // only now: what throws has added nothing
+  return log_probs;
 }
 
 std::unique_ptr<Reader> GTransformer::reader() const { return std::make_unique<CachingReader>(*this); }

@@ -30,12 +30,12 @@ class GTransformer : public LanguageModel {
   Tensor operator()(const Ids& tokens) const override;
   /// What is kept of texts that grow.
   struct Past {
-    int64_t length = 0;  // tokens so far
+    int64_t length = 0;  // tokens so far; set it back to go on from earlier ones
     std::vector<WideAttention::Past> blocks;
   };
   /// tokens (B, T) that go on from `past`, and are added to it -> (B, V): the log-probability of each token to come
   /// next. The same as operator() has it for the last of all tokens, but for rounding. Throws if a tape is recording,
-  /// and if T is 0.
+  /// and if T is 0; what throws adds nothing.
   Tensor next(const Ids& tokens, Past& past) const;
   /// Keeps such a past: only what is new is computed.
   std::unique_ptr<Reader> reader() const override;

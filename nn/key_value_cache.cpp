@@ -14,8 +14,8 @@ Tensor filled(const Tensor& room, int64_t length) { return room.slice(2, 0, leng
 
 /// Writes `fresh` behind the first `length` times of `room`.
 void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
-  const int64_t had = room.defined() ? room.size(2) : 0, need = length + fresh.size(2);
-  if (!room.defined() || need > had) {
+  const int64_t had = length > 0 ? room.size(2) : 0, need = length + fresh.size(2);
+  if (length == 0 || need > had) {  // what was forgotten may have been of another batch
     Shape shape = fresh.shape();
     shape[2] = std::max(need, 2 * had);  // doubled, so that a token is moved about once
     const Tensor larger(shape, fresh.dtype());
@@ -50,6 +50,13 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   append_to(room_.values, length_, fresh.values);
   length_ += fresh.keys.size(2);
   return {filled(room_.keys, length_), filled(room_.values, length_)};
+}
+
+void KeyValueCache::truncate(int64_t length) {
+  if (length < 0 || length > length_) {
+    fail("KeyValueCache: it holds ", length_, " tokens, not ", length, "; need at most as many to keep");
+  }
+  length_ = length;
 }
 
 void KeyValueCache::reorder(const Ids& rows) {

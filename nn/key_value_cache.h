@@ -31,6 +31,8 @@ class KeyValueCache {
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
   /// Throws if a tape is recording, and if batch, heads, width or dtype differ from those before.
   KeysAndValues append(const KeysAndValues& fresh);
+  /// Forgets all tokens but the first `length`. Throws unless it remembers so many.
+  void truncate(int64_t length);
   /// Text i of the batch goes on from what was text rows[i]. Throws if a tape is recording.
   void reorder(const Ids& rows);
 

@@ -14,7 +14,8 @@ class Translation {
   virtual ~Translation() = default;
 
   /// Row i now goes on from the old row rows[i] (at first, row b is source b, without tokens), followed by tokens[i].
-  /// -> (rows, V): logits of the next token. If it throws, nothing has changed.
+  /// -> (rows, V): logits of the next token. If it refuses rows or tokens, or a tape that records, nothing has changed;
+  /// after any other error, such as for want of memory, begin anew.
   virtual Tensor extend(const Ids& rows, const Ids& tokens) = 0;
 };
 

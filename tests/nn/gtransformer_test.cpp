@@ -1,5 +1,7 @@
 #include "nn/gtransformer.h"
 
+#include <utility>
+
 #include "nn/rows.h"
 #include "tests/nn/parameters.h"
 
@@ -109,6 +111,28 @@ TEST_CASE("gtransformer: a past that a tape kept empty knows nothing of the weig
   }
   for (const Tensor& weight : model.parameters()) copy(normal(weight.shape(), 50, DType::f32), weight);
   CHECK(same_bits(model.next(tokens, refused), model.next(tokens, fresh)));
+}
+
+TEST_CASE("gtransformer: what a call that broke off halfway was given has not been read") {
+  manual_seed(51);
+  GTransformer model({.vocabulary = 7, .context = 6, .embedding = 8, .heads = 2, .depth = 2, .dtype = DType::f64});
+  const Ids text = random_ids({15}, 7, 8), others = random_ids({2}, 7, 9);
+  // The first block has kept all tokens when the second one finds weights of another shape; all have, at the end.
+  for (Tensor* weight : {&model.tblocks[1].norm1.weight, &model.toprobs.weight}) {
+    const std::unique_ptr<Reader> reader = model.reader(), undisturbed = model.reader();
+    GTransformer::Past past, undisturbed_past;
+    for (int64_t i = 0; i < text.numel(); ++i) {
+      const std::int32_t token = text.data()[i];
+      const Tensor right = std::exchange(*weight, zeros({2, 2}, DType::f64));
+      CHECK_THROWS_AS(reader->read(others.values()), Error);
+      if (i < 4) CHECK_THROWS_AS(model.next(others.view({1, 2}), past), Error);
+      *weight = right;
+      CHECK(close(reader->read({&token, 1}), undisturbed->read({&token, 1})));
+      if (i < 4) {
+        CHECK(same_bits(model.next(Ids({1, 1}, {token}), past), model.next(Ids({1, 1}, {token}), undisturbed_past)));
+      }
+    }
+  }
 }
 
 TEST_CASE("gtransformer: nothing comes after nothing") {

@@ -56,6 +56,23 @@ TEST_CASE("key-value cache: goes on with the texts that are kept, in their new o
   CHECK(same(cache.append(times(reordered(all, second), 9, 12)), reordered(all, second)));
 }
 
+TEST_CASE("key-value cache: goes on from where it is cut off") {
+  const KeysAndValues all = random_pair(12);
+  KeyValueCache cache;
+  cache.append(times(all, 0, 5));
+  cache.append(times(all, 9, 12));
+  cache.truncate(5);
+  CHECK(cache.length() == 5);
+  CHECK(same(cache.append(times(all, 5, 12)), all));
+  CHECK_THROWS_WITH(cache.truncate(13), ContainsSubstring("KeyValueCache: it holds 12 tokens, not 13"));
+  CHECK_THROWS_AS(cache.truncate(-1), Error);
+  CHECK(cache.length() == 12);
+
+  cache.truncate(0);
+  const KeysAndValues other = {normal({1, 2, 3, 4}, 3), normal({1, 2, 3, 5}, 4)};  // of another batch
+  CHECK(same(cache.append(other), other));
+}
+
 TEST_CASE("key-value cache: is not for training, nor for other texts") {
   const KeysAndValues pair = random_pair(2);
   KeyValueCache cache;
