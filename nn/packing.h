@@ -50,7 +50,9 @@ class Packing {
 /// Vectors of a batch of texts, padded (B, T, D) or packed (N, D).
 struct Texts {
   Texts(const Tensor& padded) : vectors(padded) {}  // any tensor (B, T, D) will do
+  /// Keeps a pointer to `how`.
   Texts(const Tensor& packed, const Packing& how) : vectors(packed), packing(&how) {}
+  Texts(const Tensor&, Packing&&) = delete;
 
   int64_t batch() const { return packing ? packing->batch() : vectors.size(0); }
   Tensor padded() const { return packing ? packing->unpack(vectors) : vectors; }

@@ -72,6 +72,10 @@ TEST_CASE("packing: texts are padded or packed, and stay what they are") {
   CHECK(same_bits(packed.with(packed.vectors * 2.0).padded(), packed.padded() * 2.0));
 }
 
+// They keep a pointer to their packing, which must not be a temporary.
+static_assert(std::is_constructible_v<Texts, Tensor, const Packing&>);
+static_assert(!std::is_constructible_v<Texts, Tensor, Packing>);
+
 TEST_CASE("packing: what does not fit is an error") {
   const Packing packing(tokens, pad);
   CHECK_THROWS_WITH(Packing(Ids({2}, {1, 2}), pad), ContainsSubstring("tokens are (2,); need (batch, time)"));
