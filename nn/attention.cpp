@@ -69,6 +69,10 @@ Tensor SingleHeadAttention::operator()(const Tensor& x, const Mask& mask) const 
   return dot_product_attention(toqueries(x), tokeys(x), tovalues(x), mask);
 }
 
+Tensor SingleHeadAttention::attention_maps(const Tensor& x, const Mask& mask) const {
+  return attention_weights(toqueries(x), tokeys(x), mask);
+}
+
 WideAttention::WideAttention(int64_t width, int64_t heads, DType dtype)
     : tokeys(child("tokeys", Linear(width, checked_heads(heads) * width, Bias::no, dtype))),
       toqueries(child("toqueries", Linear(width, heads * width, Bias::no, dtype))),

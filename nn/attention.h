@@ -41,6 +41,8 @@ class SingleHeadAttention : public Module {
  public:
   explicit SingleHeadAttention(int64_t width, DType dtype = DType::f32);
   Tensor operator()(const Tensor& x, const Mask& mask) const;
+  /// Where it looks: (..., T, T).
+  Tensor attention_maps(const Tensor& x, const Mask& mask) const;
 
   Linear tokeys, toqueries, tovalues;
 };

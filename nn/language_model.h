@@ -21,7 +21,7 @@ class LanguageModel : public Module {
   /// model must outlive its readers.
   virtual std::unique_ptr<Reader> reader() const;
 
-  /// Where attention looks, for each block (B, H, T, T); nothing for a model without heads of attention.
+  /// Where attention looks, for each block (B, H, T, T); nothing for a model without attention.
   virtual std::vector<Tensor> attention_maps(const Ids&) const { return {}; }
 
   /// The most tokens that the model can look back on.

@@ -14,9 +14,12 @@ NaiveTransformer::NaiveTransformer(const Config& c)
       projection(child("projection", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))),
       drop(child("drop", Dropout(c.dropout))) {}
 
+Tensor NaiveTransformer::embed(const Ids& tokens) const {
+  return drop(token_embedding(tokens) + pos_embedding.weight.slice(0, 0, tokens.size(-1)));
+}
+
 Tensor NaiveTransformer::logits(const Ids& tokens) const {
-  const Tensor positions = pos_embedding.weight.slice(0, 0, tokens.size(0));
-  Tensor x = drop(token_embedding(tokens) + positions);  // (T, D)
+  Tensor x = embed(tokens);  // (T, D)
   for (const Block& block : blocks) x = block(x);
   return drop(projection(norm(x)));  // (T, V)
 }
@@ -31,6 +34,17 @@ Tensor NaiveTransformer::operator()(const Ids& tokens) const {
     texts.push_back(logits(Ids({row.begin(), row.end()})));
   }
   return log_softmax(stack(texts, 0), -1);  // (B, T, V)
+}
+
+std::vector<Tensor> NaiveTransformer::attention_maps(const Ids& tokens) const {
+  check_tokens("NaiveTransformer", tokens);
+  Tensor x = embed(tokens);  // (B, T, D)
+  std::vector<Tensor> maps;
+  for (const Block& block : blocks) {
+    maps.push_back(block.attention.attention_maps(x, Mask::causal()).unsqueeze(1));  // (B, 1, T, T)
+    x = block(x);
+  }
+  return maps;
 }
 
 }  // namespace reel::nn

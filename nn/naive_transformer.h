@@ -27,6 +27,7 @@ class NaiveTransformer : public LanguageModel {
   /// Of one text, without a batch axis: tokens (T) -> logits (T, V)
   Tensor logits(const Ids& tokens) const;
   Tensor operator()(const Ids& tokens) const override;
+  std::vector<Tensor> attention_maps(const Ids& tokens) const override;
   int64_t context() const override { return pos_embedding.weight.size(0); }
 
   /// x + norm(attention(x))
@@ -44,6 +45,10 @@ class NaiveTransformer : public LanguageModel {
   LayerNorm norm;
   Linear projection;
   Dropout drop;
+
+ private:
+  /// Tokens (..., T), each added to its position: (..., T, D).
+  Tensor embed(const Ids& tokens) const;
 };
 
 }  // namespace reel::nn

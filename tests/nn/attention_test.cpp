@@ -197,6 +197,14 @@ TEST_CASE("attention: one wide head with nothing to unify is single-head attenti
   CHECK(close(single(x.select(0, 1), Mask::causal()), single(x, Mask::causal()).select(0, 1)));  // unbatched
 }
 
+TEST_CASE("attention: a single head's output is the mean of its values under its maps") {
+  manual_seed(16);
+  const SingleHeadAttention single(3, DType::f64);
+  const Tensor x = normal({2, 4, 3}, 32), maps = single.attention_maps(x, Mask::causal());
+  CHECK(maps.shape() == Shape{2, 4, 4});
+  CHECK(close(matmul(maps, single.tovalues(x)), single(x, Mask::causal())));
+}
+
 TEST_CASE("attention: each wide head works on its own") {
   manual_seed(12);
   const int64_t D = 3, H = 2;

@@ -34,6 +34,23 @@ TEST_CASE("naive transformer: a block adds to its input") {
   CHECK(same_bits(block(x), block.norm(block.attention(x, Mask::causal())) + x));
 }
 
+TEST_CASE("naive transformer: shows where it looks, each token at itself and those before it") {
+  manual_seed(27);
+  const NaiveTransformer model({.vocabulary = 7, .context = 5, .embedding = 4, .depth = 2, .dtype = DType::f64});
+  const Ids tokens = random_ids({2, 4}, 7, 4);
+  const std::vector<Tensor> maps = model.attention_maps(tokens);
+  REQUIRE(maps.size() == 2);
+  for (const Tensor& map : maps) {
+    REQUIRE(map.shape() == Shape{2, 1, 4, 4});
+    for (double total : sum(map, {3}).to_vector()) CHECK(total == Approx(1));
+    CHECK(same_bits(triu(map, 1), zeros({2, 1, 4, 4}, DType::f64)));
+  }
+  const Tensor x = model.token_embedding(tokens) + model.pos_embedding.weight.slice(0, 0, 4);
+  const SingleHeadAttention& attention = model.blocks[1].attention;
+  CHECK(close(maps[1].select(1, 0), attention.attention_maps(model.blocks[0](x), Mask::causal())));
+  CHECK_THROWS_WITH(model.attention_maps(Ids::zeros({1, 6})), ContainsSubstring("more than the context of 5"));
+}
+
 TEST_CASE("naive transformer: gradients of every parameter") {
   manual_seed(26);
   const NaiveTransformer model({.vocabulary = 5, .context = 4, .embedding = 3, .depth = 2, .dtype = DType::f64});
