@@ -12,7 +12,6 @@
 //
 // This is interpolated Kneser-Ney smoothing with three discounts: Kneser, Ney: "Improved backing-off for m-gram
 // language modeling" (1995); Chen, Goodman: "An empirical study of smoothing techniques for language modeling" (1998).
-// On the characters of Shakespeare it comes to 1.52 nats, Witten and Bell's simpler smoothing to 1.67.
 
 #include <cstdint>
 #include <memory>

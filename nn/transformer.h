@@ -4,8 +4,9 @@
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
 // made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
-// sines and cosines, or learned. Matrices start as in any Linear, which within the layers is about half the deviation
-// that Glorot and Bengio (2010) propose, and learns sooner; how embeddings start stands in transformer.cpp.
+// sines and cosines, or learned. Matrices start as in any Linear, which in attention and in the second matrix of the
+// feed-forward network is about half the deviation that Glorot and Bengio (2010) propose, and learns sooner; in the
+// first one it is nine tenths, for four times the width. How embeddings start stands in transformer.cpp.
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 
