@@ -108,7 +108,7 @@ TEST_CASE("attention: fused is the same where products end in a few columns, as 
 }
 
 TEST_CASE("attention: fused is the same where threads share the queries and keys of a head") {
-  for (const int64_t T : {63, 128, 150, 300}) {
+  for (const int64_t T : {33, 63, 96, 150, 300}) {
     for (const int64_t S : {1, 128, 150, 257, 1100}) {
       for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
         CAPTURE(T, S);
