@@ -1,9 +1,9 @@
 #pragma once
 // The tape: reverse-mode differentiation over a Wengert list.
 //
-// While a Tape lives, every operation of its thread on something that needs a gradient appends an entry: its inputs, and
-// a function that turns the gradient of its result into those of its inputs. Appended in the order of computing, the list is topologically
-// sorted; so backward() is one loop from the last entry to the first:
+// While a Tape lives, every operation of its thread on something that needs a gradient appends an entry: its inputs,
+// and a function that turns the gradient of its result into those of its inputs. Appended in the order of computing,
+// the list is topologically sorted; so backward() is one loop from the last entry to the first:
 //
 //     Tape tape;
 //     Tensor loss = nll_loss(model(x), y);
@@ -151,10 +151,9 @@ class Grads {
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,
 /// and returns `result`. `backward(dy, grads)` uses the public operations. It may call kernels instead only where
-/// Tape::recording() is null, or for a factor that is constant, as the slope of abs: kernels are not recorded, and second
-/// derivatives would be lost. Capture by name, the result rather than an input where that is enough, and through
-/// keep_for() what only some gradients need.
-/// `operation` must be a literal.
+/// Tape::recording() is null, or for a factor that is constant, as the slope of abs: kernels are not recorded, and
+/// second derivatives would be lost. Capture by name, the result rather than an input where that is enough, and through
+/// keep_for() what only some gradients need. `operation` must be a literal.
 template <class F>
 Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward) {
   Tape* tape = Tape::recording();
