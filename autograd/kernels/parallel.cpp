@@ -47,6 +47,10 @@ thread_local bool inside_loop = false;
 /// Each thread begins with the same share of every loop, so that it finds in its core's cache what it has written there
 /// in the loop before. When it is done with that, it helps the others (Markatos and LeBlanc, "Using processor affinity
 /// in loop scheduling on shared-memory multiprocessors", 1994).
+///
+/// With a thread for every core, each worker is tied to one: left alone, some systems let two busy threads share a core
+/// for milliseconds while another one idles. With fewer, the system chooses: it knows which cores other programs use,
+/// and which ones are two names for one.
 class Pool {
  public:
   Pool() : cores_(usable_cores()) { start(default_threads(cores_.size())); }
@@ -100,6 +104,7 @@ class Pool {
   void start(int count) {
     stopping_ = false;
     dedicated_ = static_cast<std::size_t>(count) <= cores_.size();
+    pinned_ = static_cast<std::size_t>(count) == cores_.size();
     State seen = state_.load();
     try {
       for (auto i = std::size_t{1}; i < static_cast<std::size_t>(count); ++i) {
@@ -110,7 +115,7 @@ class Pool {
     }
     threads_ = static_cast<int>(workers_.size()) + 1;
     parts_ = std::vector<Part>(workers_.size() + 1);
-    for (std::size_t i = 0; dedicated_ && i < workers_.size(); ++i) pin(workers_[i], cores_[i + 1]);
+    for (std::size_t i = 0; pinned_ && i < workers_.size(); ++i) pin(workers_[i], cores_[i + 1]);
   }
 
   void stop() {
@@ -123,7 +128,7 @@ class Pool {
 
   /// The calling thread is not ours to tie down. If the system moves it to a worker's core, they change places.
   void leave_core_to_caller() {
-    if (!dedicated_) return;
+    if (!pinned_) return;
     int core = current_core();
     if (core == cores_[0]) return;
     auto taken = std::find(cores_.begin(), cores_.end(), core);
@@ -208,6 +213,7 @@ class Pool {
   std::atomic<int> threads_{1};
   std::atomic<bool> stopping_{false};
   bool dedicated_ = false;  // there is a core for each thread
+  bool pinned_ = false;     // and there are no others
   std::mutex busy_;         // held by the thread whose loop the workers share
 
   // The loop. Written while it is closed and empty.

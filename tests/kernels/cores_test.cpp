@@ -1,40 +1,13 @@
 #include "autograd/kernels/cores.h"
 
 #include <algorithm>
-#include <string>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "tests/catch.h"
-#include "tests/temporary_folder.h"
 
 using namespace reel::kernels;
-
-namespace {
-
-/// As Linux has it, with the siblings of cpu0, cpu1, ...
-void write_topology(const TemporaryFolder& folder, const std::vector<std::string>& siblings) {
-  for (std::size_t i = 0; i < siblings.size(); ++i) {
-    folder.write("cpu" + std::to_string(i) + "/topology/thread_siblings_list", siblings[i] + '\n');
-  }
-}
-
-}  // namespace
-
-TEST_CASE("two threads never begin on one core while another core is free", "[cores]") {
-  const TemporaryFolder folder;
-  SECTION("siblings side by side") {
-    write_topology(folder, {"0-1", "0-1", "2-3", "2-3", "4", "5"});
-    CHECK(distinct_first({0, 1, 2, 3, 4, 5}, folder.path().string()) == std::vector{0, 2, 4, 5, 1, 3});
-    CHECK(distinct_first({1, 2, 3}, folder.path().string()) == std::vector{1, 2, 3});
-  }
-  SECTION("siblings far apart") {
-    write_topology(folder, {"0,2", "1,3", "0,2", "1,3"});
-    CHECK(distinct_first({0, 1, 2, 3}, folder.path().string()) == std::vector{0, 1, 2, 3});
-  }
-  SECTION("a system that does not say") {
-    CHECK(distinct_first({0, 1, 7}, folder.path().string()) == std::vector{0, 1, 7});
-  }
-}
 
 TEST_CASE("the cores that may be used are those of this process, each once", "[cores]") {
   std::vector<int> cores = usable_cores();
@@ -46,4 +19,19 @@ TEST_CASE("the cores that may be used are those of this process, each once", "[c
   REQUIRE(count > 0);
   CHECK(std::find(cores.begin(), cores.end(), current_core()) != cores.end());
 #endif
+}
+
+TEST_CASE("a thread runs on the core that it is tied to", "[cores]") {
+  for (const int core : usable_cores()) {
+    std::atomic<bool> tied = false;
+    int runs_on = -1;
+    std::thread thread([&] {
+      while (!tied) std::this_thread::yield();
+      runs_on = current_core();
+    });
+    pin(thread, core);
+    tied = true;
+    thread.join();
+    CHECK(runs_on == core);
+  }
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/kernels/cores.h"
 #include "tests/catch.h"
 #include "tests/threads.h"
 
@@ -112,6 +113,30 @@ TEST_CASE("a thread begins with its own share of the chunks, and goes on with th
       ++done;
     });
     CHECK(by_worker == std::vector<int64_t>{8, 10, 12, 14, 2, 4, 6});
+  }
+}
+
+TEST_CASE("workers are tied to cores where there are as many threads as cores, or else left to the system",
+          "[parallel]") {
+  const std::size_t cores = usable_cores().size();
+  if (cores < 2) {
+    WARN("not tested: there are no two cores, or the system does not say");
+    return;
+  }
+  for (const std::size_t count : {cores - 1, cores, cores + 1}) {
+    WithThreads with(static_cast<int>(count));
+    const auto caller = std::this_thread::get_id();
+    std::atomic<std::size_t> arrived = 0;
+    std::mutex mutex;
+    std::set<std::vector<int>> of_workers;
+    parallel_for(static_cast<int64_t>(count), 1, [&](int64_t, int64_t) {
+      for (++arrived; arrived < count;) std::this_thread::yield();  // so that each thread has one chunk
+      std::lock_guard lock(mutex);
+      if (std::this_thread::get_id() != caller) of_workers.insert(usable_cores());
+    });
+    CAPTURE(count, cores);
+    CHECK(of_workers.size() == (count == 1 ? 0 : count == cores ? count - 1 : 1));
+    for (const std::vector<int>& some : of_workers) CHECK(some.size() == (count == cores ? 1 : cores));
   }
 }
 
