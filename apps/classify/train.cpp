@@ -48,7 +48,7 @@ class ClassifyTask : public Task {
         order_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
                random_stream(config.training.seed, Stream::batches)) {}
 
-  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+  std::int64_t examples_per_epoch() const { return std::ssize(corpus_.train.tokens); }
 
   const nn::Module& model() const override { return *model_; }
   bool is_post_norm() const override { return config_.norm == "post"; }
@@ -193,7 +193,7 @@ void train_classifier(Options& options, ClassifyConfig& config) {
   }
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("classify", options, config.training, task,
-                  plan_epochs(config.training, config.epochs, task.batches_per_epoch()));
+                  plan_epochs(config.training, config.epochs, task.examples_per_epoch()));
   if (saved) trainer.resume(*saved);
   trainer.run();
 }

@@ -58,9 +58,10 @@ Checkpoint load_run(const std::string& folder, const std::string& app, Options& 
   return saved;
 }
 
-Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch) {
-  const std::int64_t steps = (batches_per_epoch + config.accumulate - 1) / config.accumulate;
-  return {epochs * steps, steps, "num-epochs", batches_per_epoch};
+Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
+  const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
+  const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;
+  return {epochs * steps, steps, "num-epochs", std::min(config.batch_size * config.accumulate, examples), batches};
 }
 
 std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
@@ -75,7 +76,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       task_(task),
       plan_(std::move(plan)),
       fingerprint_(task.fingerprint()) {
-  if (plan_.steps > 0) check_training(config_, plan_.steps);
+  if (plan_.steps > 0) check_training(config_, {plan_.steps, plan_.examples_per_step});
   ensure_folder(config_.out);
   lock_.emplace(config_.out);
   for (const fs::path& path : {checkpoint_path(config_.out), metrics_path(config_.out), report_path(config_.out)}) {
@@ -145,7 +146,7 @@ void Trainer::introduce() const {
   if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
     std::cout << "These are all steps of the run; for more, say --" << plan_.option << std::endl;
   }
-  if (steps_done_ == 0 && config_.warmup_steps() == 0 && task_.is_post_norm()) {
+  if (steps_done_ == 0 && config_.lr_warmup == 0 && task_.is_post_norm()) {
     std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
   }
 }
@@ -164,7 +165,7 @@ bool Trainer::take_steps() {
     is_scored() ? end_interval() : record();
     is_recorded_ = true;
   }
-  const optim::Schedule schedule = make_schedule(config_, plan_.steps);
+  const optim::Schedule schedule = make_schedule(config_, {plan_.steps, plan_.examples_per_step});
   while (steps_done_ < plan_.steps && !interrupted()) {
     optimizer_->set_learning_rate(schedule(steps_done_));
     const std::int64_t tokens = step();

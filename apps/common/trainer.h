@@ -67,14 +67,15 @@ struct Plan {
   std::int64_t steps;                  // 0 for a model that takes none: it counts
   std::int64_t test_every;             // steps from one score and checkpoint to the next
   std::string option;                  // that says how long: num-batches
+  std::int64_t examples_per_step;      // the last step of an epoch may have fewer
   std::int64_t batches_per_epoch = 0;  // test_every steps, the last one perhaps of fewer batches; 0 for endless data
 
   /// Batches in the step after `done` steps: `most`, or what is left of the epoch.
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
 };
 
-/// `epochs` times through the data, with a score after each time.
-Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t batches_per_epoch);
+/// `epochs` times through so many examples, with a score after each time.
+Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
 
 /// For --resume: the checkpoint that a run of `app` has left in `folder`; puts its options back, except those given
 /// anew. Throws UsageError if one that is fixed was given another value.

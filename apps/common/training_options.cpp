@@ -7,9 +7,8 @@
 
 namespace reel::apps {
 
-std::int64_t TrainingConfig::steps_for(std::int64_t examples) const {
-  const std::int64_t at_once = examples_per_step();
-  return examples / at_once + (examples % at_once > 0 ? 1 : 0);
+std::int64_t RunLength::steps_for(std::int64_t examples) const {
+  return examples / examples_per_step + (examples % examples_per_step > 0 ? 1 : 0);
 }
 
 void declare_batches(Options& o, TrainingConfig& c, Fixed fixed) {
@@ -66,37 +65,38 @@ void check_optimizer(const TrainingConfig& c) {
   }
 }
 
-void check_schedule(const TrainingConfig& c, std::int64_t steps) {
+void check_schedule(const TrainingConfig& c, const RunLength& run) {
   if (c.schedule != "cosine" && c.schedule != "wsd") return;  // they end at no rate
   if (c.min_lr > c.learning_rate) {
     throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate));
   }
-  if (c.warmup_steps() >= steps) {
-    throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", c.warmup_steps(), " steps of the run's ",
-                          steps, "; --schedule ", c.schedule, " needs some that are left"));
+  const std::int64_t warmup = run.steps_for(c.lr_warmup), decay = run.steps_for(c.lr_decay), left = run.steps - warmup;
+  if (left <= 0) {
+    throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps of the run's ", run.steps,
+                          "; --schedule ", c.schedule, " needs some that are left"));
   }
   if (c.schedule == "wsd" && c.lr_decay == 0) {
     throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");
   }
-  if (c.schedule == "wsd" && c.decay_steps() > steps - c.warmup_steps()) {
-    throw UsageError(text("--lr-decay: ", c.lr_decay, " examples are ", c.decay_steps(), " steps; after --lr-warmup, ",
-                          steps - c.warmup_steps(), " are left"));
+  if (c.schedule == "wsd" && decay > left) {
+    throw UsageError(
+        text("--lr-decay: ", c.lr_decay, " examples are ", decay, " steps; after --lr-warmup, ", left, " are left"));
   }
 }
 
 }  // namespace
 
-void check_training(const TrainingConfig& config, std::int64_t steps) {
+void check_training(const TrainingConfig& config, const RunLength& run) {
   check_optimizer(config);
-  check_schedule(config, steps);
+  check_schedule(config, run);
 }
 
-optim::Schedule make_schedule(const TrainingConfig& c, std::int64_t steps) {
-  const std::int64_t warmup = c.warmup_steps();
+optim::Schedule make_schedule(const TrainingConfig& c, const RunLength& run) {
+  const std::int64_t warmup = run.steps_for(c.lr_warmup), left = run.steps - warmup;
   optim::Schedule schedule = optim::constant(c.learning_rate);
-  if (c.schedule == "cosine") schedule = optim::cosine(c.learning_rate, c.min_lr, steps - warmup);
+  if (c.schedule == "cosine") schedule = optim::cosine(c.learning_rate, c.min_lr, left);
   if (c.schedule == "wsd") {
-    schedule = optim::stable_then_decay(c.learning_rate, c.min_lr, steps - warmup, c.decay_steps());
+    schedule = optim::stable_then_decay(c.learning_rate, c.min_lr, left, run.steps_for(c.lr_decay));
   }
   if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learning_rate, warmup);
   return optim::warmup(warmup, schedule);

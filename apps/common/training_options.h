@@ -32,11 +32,12 @@ struct TrainingConfig {
   std::string tb_dir{};  // empty for `out`
   bool resume = false;
   std::int64_t threads = 0;  // 0 for one per core
+};
 
-  std::int64_t examples_per_step() const { return batch_size * accumulate; }
-  /// Whole steps of --lr-warmup and --lr-decay, which count examples.
-  std::int64_t warmup_steps() const { return steps_for(lr_warmup); }
-  std::int64_t decay_steps() const { return steps_for(lr_decay); }
+/// How long a run is. --lr-warmup and --lr-decay count examples: they are as many whole steps as it takes.
+struct RunLength {
+  std::int64_t steps, examples_per_step;
+
   std::int64_t steps_for(std::int64_t examples) const;
 };
 
@@ -51,8 +52,8 @@ void add_threads(Options& options, std::int64_t& threads);
 void use_threads(std::int64_t threads);
 
 /// Throws UsageError for options that do not go together, such as adamw without a weight decay.
-void check_training(const TrainingConfig& config, std::int64_t steps);
-optim::Schedule make_schedule(const TrainingConfig& config, std::int64_t steps);
+void check_training(const TrainingConfig& config, const RunLength& run);
+optim::Schedule make_schedule(const TrainingConfig& config, const RunLength& run);
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
 
 /// A generator for one purpose, so far from the others of the same seed that they never overlap.

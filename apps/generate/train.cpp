@@ -170,7 +170,8 @@ void train(Options& options, GenerateConfig& config) {
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("generate", options, training, task,
-                  {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches"});
+                  {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches",
+                   training.batch_size * training.accumulate});
   if (saved) trainer.resume(*saved);
   trainer.run();
 }

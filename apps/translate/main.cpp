@@ -18,7 +18,7 @@ void declare_search(Options& o, SearchConfig& c) {
         "beginnings that beam search keeps; 1 for greedy search: not as good, but quick enough for a whole test part",
         at_least(1).and_at_most(1000));
   o.add(&c.alpha, "length-penalty", "ALPHA", "how much longer translations are favoured by a beam of 2 or more",
-        at_least(0));
+        at_least(0).and_at_most(100));
 }
 
 void check_search(const Options& options, const SearchConfig& c) {

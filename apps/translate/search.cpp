@@ -87,7 +87,8 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
   const auto count = static_cast<std::size_t>(width);
   const std::unique_ptr<nn::Translation> translation = model.start(source);
   std::vector<Hypothesis> beam{{{limits.start}}}, finished;
-  for (std::int64_t length = 0; length < limits.longest && !beam.empty() && finished.size() < count; ++length) {
+  std::int64_t length = 0;
+  for (; length < limits.longest && !beam.empty() && finished.size() < count; ++length) {
     Tokens rows, last;
     for (const Hypothesis& hypothesis : beam) {
       rows.push_back(hypothesis.row);
@@ -107,7 +108,8 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
       }
     }
   }
-  if (finished.empty()) finished = beam;  // nothing came to an end in time
+  // What is as long as it may get is a translation, too, as in greedy search: it may be a whole one.
+  if (length == limits.longest) finished.insert(finished.end(), beam.begin(), beam.end());
   Tokens best = std::max_element(finished.begin(), finished.end(), [&](const Hypothesis& a, const Hypothesis& b) {
                   return a.score(alpha) < b.score(alpha);
                 })->tokens;

@@ -35,7 +35,7 @@ class TranslateTask : public Task {
                config.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
                random_stream(config.training.seed, Stream::batches)) {}
 
-  std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
+  std::int64_t examples_per_epoch() const { return std::ssize(train_.sources); }
 
   const nn::Module& model() const override { return *model_; }
   bool is_post_norm() const override { return config_.model == "transformer" && config_.norm == "post"; }
@@ -223,7 +223,8 @@ void train_translator(Options& options, TranslateConfig& config) {
   }
 
   TranslateTask task(config, std::move(data), *trained.source, *trained.target, std::move(trained.model));
-  Trainer trainer("translate", options, training, task, plan_epochs(training, config.epochs, task.batches_per_epoch()));
+  Trainer trainer("translate", options, training, task,
+                  plan_epochs(training, config.epochs, task.examples_per_epoch()));
   if (saved) trainer.resume(*saved);
   trainer.run();
 }

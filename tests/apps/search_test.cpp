@@ -74,7 +74,7 @@ struct Found {
   double score = -std::numeric_limits<double>::infinity();
 };
 
-/// The best of all sequences that end within `longest` tokens, without start and end.
+/// The best of all sequences of at most `longest` tokens, of which those of fewer must end; without start and end.
 void search_all(const MadeUp& model, const Ids& source, double alpha, std::size_t longest, const Tokens& beginning,
                 double log_prob, Found& best) {
   const Tensor logits = model.decode(model.encode(source), source, Ids({1, std::ssize(beginning)}, beginning));
@@ -83,12 +83,13 @@ void search_all(const MadeUp& model, const Ids& source, double alpha, std::size_
     const double total = log_prob + log_probs[static_cast<std::size_t>(token)];
     Tokens longer = beginning;
     longer.push_back(token);
-    if (token != end_token) {
-      if (longer.size() <= longest) search_all(model, source, alpha, longest, longer, total, best);
+    const bool ends = token == end_token;
+    if (!ends && longer.size() <= longest) {
+      search_all(model, source, alpha, longest, longer, total, best);
       continue;
     }
     const double score = total / std::pow((5.0 + static_cast<double>(longer.size() - 1)) / 6, alpha);
-    if (score > best.score) best = {Tokens(longer.begin() + 1, longer.end() - 1), score};
+    if (score > best.score) best = {Tokens(longer.begin() + 1, longer.end() - (ends ? 1 : 0)), score};
   }
 }
 
@@ -218,6 +219,18 @@ TEST_CASE("a translation may be empty, and stops where it gets too long", "[sear
   CHECK(beam_search(endless, a_source, 4, 0.6, limits) == Tokens{4, 1, 4});
   CHECK(greedy_search(endless, a_source, {.start = start, .end = end_token, .longest = 0})[0].empty());
   CHECK(beam_search(endless, a_source, 4, 0.6, {.start = start, .end = end_token, .longest = 0}).empty());
+}
+
+TEST_CASE("a translation as long as it may get is not lost to an unlikely one that has ended", "[search]") {
+  MadeUp model([](const Tokens&, const Tokens& beginning) {  // three words, almost surely
+    const double end = beginning.size() <= 3 ? -5 : 5;
+    return std::vector<double>{4, 0, impossible, end, 0};
+  });
+  for (const std::int64_t longest : {3, 4, 10}) {
+    CAPTURE(longest);
+    const SearchLimits limits{.start = start, .end = end_token, .longest = longest};
+    CHECK(beam_search(model, a_source, 4, 0.6, limits) == Tokens{0, 0, 0});
+  }
 }
 
 TEST_CASE("a beam finds what greedy search walks past", "[search]") {

@@ -48,13 +48,13 @@ void interrupt_first_sample(const TinyTexts& here) {
 }  // namespace
 
 TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
-  const Plan plan = plan_epochs({.accumulate = 1}, 3, 7);
+  const Plan plan = plan_epochs({.batch_size = 4, .accumulate = 1}, 3, 26);  // 7 batches
   CHECK(plan.steps == 21);
   CHECK(plan.test_every == 7);
-  CHECK(plan_epochs({.accumulate = 2}, 3, 7).steps == 12);
-  CHECK(plan_epochs({.accumulate = 8}, 3, 7).steps == 3);
+  CHECK(plan_epochs({.batch_size = 4, .accumulate = 2}, 3, 26).steps == 12);
+  CHECK(plan_epochs({.batch_size = 4, .accumulate = 8}, 3, 26).steps == 3);
   for (const std::int64_t accumulate : {1, 2, 3, 7, 8, 64}) {  // whatever is left at the end of an epoch
-    const Plan accumulating = plan_epochs({.accumulate = accumulate}, 3, 7);
+    const Plan accumulating = plan_epochs({.batch_size = 4, .accumulate = accumulate}, 3, 26);
     std::int64_t batches = 0;
     for (std::int64_t step = 0; step < accumulating.steps; ++step) {
       const std::int64_t of_step = accumulating.batches_of_step(step, accumulate);
@@ -67,15 +67,41 @@ TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
   }
 }
 
+TEST_CASE("a step has no more examples than an epoch", "[trainer]") {
+  CHECK(plan_epochs({.batch_size = 4, .accumulate = 2}, 3, 26).examples_per_step == 8);
+  CHECK(plan_epochs({.batch_size = 4, .accumulate = 100}, 3, 26).examples_per_step == 26);
+  CHECK(plan_epochs({.batch_size = 1000}, 3, 26).examples_per_step == 26);
+}
+
 TEST_CASE("the schedule counts examples", "[trainer]") {
-  const TrainingConfig config{
-      .batch_size = 4, .learning_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
-  const reel::optim::Schedule rate = make_schedule(config, 22);
+  const TrainingConfig config{.learning_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
+  const reel::optim::Schedule rate = make_schedule(config, {.steps = 22, .examples_per_step = 4});
   CHECK(rate(0) == Approx(1.0 / 3));  // 7 examples are two steps, 40 are ten
   CHECK(rate(2) == 1);
   CHECK(rate(12) == 1);
   CHECK(rate(17) == Approx(0.55));
   CHECK(rate(22) == Approx(0.1));
+}
+
+TEST_CASE("a batch larger than the data does not stretch the warm-up", "[trainer]") {
+  TinyTexts here;  // 54 texts to learn from, one batch of an epoch
+  const std::string options = " -e 4 --schedule wsd --lr-warmup 54 --lr-decay 108 -l 0.01 --out ";
+  here.must_train("classify", "-b 54" + options + "right");
+  here.must_train("classify", "-b 1000" + options + "large");
+  here.must_train("classify", "-b 9 --accumulate 100" + options + "accumulated");
+  auto rates = [&](const std::string& run) {
+    std::istringstream file(here.metrics(run));
+    std::string all;
+    for (std::string row; std::getline(file, row);) {
+      std::istringstream columns(row);
+      for (int i = 0; i < 4; ++i) std::getline(columns, row, ',');
+      all += row + ' ';
+    }
+    return all;
+  };
+  CHECK(rates("large") == rates("right"));
+  CHECK(rates("accumulated") == rates("right"));
+  CHECK(rates("right") == "learn_rate 0.005 0.01 0.01 0.005 ");
 }
 
 TEST_CASE("a run leaves its numbers in metrics.csv", "[trainer]") {
