@@ -49,7 +49,8 @@ void declare_translate(Options& o, TranslateConfig& c) {
   o.section("Training");
   o.add(&c.epochs, "e,num-epochs", "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
         at_least(1).and_at_most(1 << 20));
-  o.add(&c.label_smoothing, "label-smoothing", "SHARE", "share of the target that is spread over all words",
+  o.add(&c.label_smoothing, "label-smoothing", "SHARE",
+        "share of the target that is spread over all words; raises the training loss, not that of validation",
         at_least(0).and_less_than(1));
   o.add_choice(&c.batches, "batches", {"random", "bucketed"},
                "any pairs together, which teaches more, or pairs of about the same length, which takes less time")
