@@ -201,6 +201,14 @@ StringPairs Options::values() const {
   return result;
 }
 
+StringPairs Options::values_in_use() const {
+  StringPairs result;
+  for (const Option& option : options_) {
+    if (!unmet(option)) result.emplace_back(option.name, option.get());
+  }
+  return result;
+}
+
 void Options::restore(const StringPairs& values) {
   for (const auto& [name, value] : values) {
     Option* option = find_name(options_, name);

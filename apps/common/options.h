@@ -103,6 +103,8 @@ class Options {
 
   /// Every option with its value, in order of declaration, for a checkpoint to keep.
   StringPairs values() const;
+  /// Those whose conditions are met, for people to read.
+  StringPairs values_in_use() const;
   /// Puts kept values back, except where the command line said otherwise. Throws Error at a name or value that does not
   /// fit, since then the list comes from elsewhere.
   void restore(const StringPairs& values);

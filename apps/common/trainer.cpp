@@ -353,7 +353,7 @@ void Trainer::write_report(const StringPairs& results) {
   }
   task_.report(report);
   report.section("Options");
-  report.settings(options_.values());
+  report.settings(options_.values_in_use());
   report.write(report_path(config_.out));
 }
 

@@ -236,6 +236,17 @@ struct ModelOptions {
 
 }  // namespace
 
+TEST_CASE("options that mean nothing beside the others are not in use", "[options]") {
+  auto in_use = [](const std::vector<std::string>& arguments) {
+    ModelOptions model;
+    model.options.parse(arguments);
+    return model.options.values_in_use();
+  };
+  CHECK(in_use({}) == StringPairs{{"model", "deep"}, {"depth", "2"}, {"steps", "100"}, {"norm", "true"}});
+  CHECK(in_use({"--model", "flat"}) == StringPairs{{"model", "flat"}, {"steps", "100"}});
+  CHECK(in_use({"--model", "counting"}) == StringPairs{{"model", "counting"}, {"order", "3"}});
+}
+
 TEST_CASE("an option that means nothing beside the others is refused", "[options]") {
   auto error_of = [](const std::vector<std::string>& arguments) { return ModelOptions().error_of(arguments); };
   CHECK(error_of({}) == "no error");
