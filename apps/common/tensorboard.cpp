@@ -1,5 +1,6 @@
 #include "apps/common/tensorboard.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -70,12 +71,20 @@ std::string host_name() {
   return name.data();
 }
 
-/// A name that no file of the folder has; TensorBoard reads them in the order of their names.
-fs::path new_file_name(const fs::path& folder, double wall_time) {
-  std::string name = text("events.out.tfevents.", static_cast<int64_t>(wall_time), ".", host_name());
+/// Makes a file of a name that none in the folder has; TensorBoard reads them in the order of their names. O_EXCL: runs
+/// that begin at once may all find the same name free.
+fs::path new_file(const fs::path& folder, double wall_time) {
+  const std::string name = text("events.out.tfevents.", static_cast<int64_t>(wall_time), ".", host_name());
   fs::path path = folder / name;
-  for (int i = 1; fs::exists(path); ++i) path = folder / text(name, ".", i);
-  return path;
+  for (int i = 1;; ++i) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      close(file);
+      return path;
+    }
+    if (errno != EEXIST) fail("cannot write ", path.string(), ": ", std::strerror(errno));
+    path = folder / text(name, ".", i);
+  }
 }
 
 }  // namespace
@@ -98,8 +107,8 @@ std::string tensorboard_record(std::string_view event) {
 EventFile::EventFile(const fs::path& folder, int64_t first_step) {
   ensure_folder(folder);
   double now = seconds_since_1970();
-  path_ = new_file_name(folder, now);
-  file_.open(path_, std::ios::binary);
+  path_ = new_file(folder, now);
+  file_.open(path_, std::ios::binary | std::ios::app);
   write(version_event(now));
   write(start_event(now, first_step));
 }

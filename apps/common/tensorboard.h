@@ -31,7 +31,7 @@ std::string tensorboard_record(std::string_view event);
 
 class EventFile {
  public:
-  /// Makes the folder and, in it, a file events.out.tfevents.TIME.HOST whose first event will be of `first_step`.
+  /// Makes the folder and, in it, a new file events.out.tfevents.TIME.HOST whose first event will be of `first_step`.
   explicit EventFile(const std::filesystem::path& folder, int64_t first_step = 0);
 
   /// Appends one scalar, flushed at once. Throws where it cannot be written.

@@ -1,7 +1,10 @@
 #include "apps/common/tensorboard.h"
 
+#include <barrier>
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include "apps/common/crc32c.h"
 #include "autograd/error.h"
@@ -108,6 +111,25 @@ TEST_CASE("two event files of one second do not overwrite each other", "[tensorb
   EventFile first(folder.path()), second(folder.path()), third(folder.path());
   first.add_scalar("a", 1, 1);
   CHECK(files_in(folder.path()).size() == 3);
+}
+
+TEST_CASE("event files that are begun at once are files of their own", "[tensorboard]") {
+  TemporaryFolder folder;
+  constexpr int runs = 4, rounds = 50;
+  std::barrier together(runs);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < runs; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < rounds; ++round) {
+        together.arrive_and_wait();
+        EventFile(folder.path()).add_scalar("a", 1, 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto files = files_in(folder.path());
+  CHECK(files.size() == runs * rounds);
+  for (const auto& file : files) CHECK(events_in(file).size() == 3);
 }
 
 TEST_CASE("an event file that cannot be written is an error", "[tensorboard]") {
