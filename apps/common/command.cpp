@@ -13,6 +13,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/nearest.h"
 #include "apps/common/terminal.h"
+#include "apps/common/words.h"
 
 namespace reel::apps {
 
@@ -64,7 +65,7 @@ const Verb& find_verb(const Program& program, const std::string& name) {
     names.push_back(verb.name);
   }
   std::string nearest = nearest_name(name, names);
-  throw UsageError(text("there is no verb \"", name, "\"; ",
+  throw UsageError(text("there is no verb ", in_quotes(name), "; ",
                         nearest.empty() ? "-h lists the verbs" : text("did you mean ", nearest, "?")));
 }
 

@@ -19,13 +19,6 @@ template <class... Parts>
   throw UsageError(text(parts...));
 }
 
-/// On one line, whatever it holds. (std::quoted does not, and would be found instead of a function of its name.)
-std::string in_quotes(std::string_view word) {
-  std::string out = "\"";
-  for (char c : word) out.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c);
-  return out + "\"";
-}
-
 /// The seeds' scripts write --tb_dir, others --tb-dir.
 std::string with_hyphens(std::string_view name) {
   std::string out(name);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "autograd/utf8.h"
+#include "data/characters.h"
+
 namespace reel::apps {
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
@@ -16,6 +19,12 @@ std::u32string shortened(std::u32string characters, std::size_t most) {
   characters.resize(most);
   if (most > 0) characters.back() = U'\u2026';  // ellipsis
   return characters;
+}
+
+std::string in_quotes(std::string_view word) {
+  std::u32string shown = decode_utf8(replace_invalid_utf8(word));
+  std::ranges::replace_if(shown, data::is_control, U'?');
+  return "\"" + encode_utf8(shown) + "\"";
 }
 
 std::string shell_word(std::string_view word) {

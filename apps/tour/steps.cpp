@@ -5,6 +5,7 @@
 #include "apps/common/nearest.h"
 #include "apps/common/options.h"
 #include "apps/common/terminal.h"
+#include "apps/common/words.h"
 #include "autograd/random.h"
 
 namespace reel::apps {
@@ -31,7 +32,7 @@ std::size_t find_step(const std::string& word) {
     names.push_back(steps()[i].name);
   }
   const std::string nearest = nearest_name(word, names);
-  throw UsageError(text("there is no step \"", word, "\"; ",
+  throw UsageError(text("there is no step ", in_quotes(word), "; ",
                         nearest.empty() ? "-h lists the steps" : text("did you mean ", nearest, "?")));
 }
 

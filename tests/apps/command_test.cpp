@@ -106,6 +106,7 @@ TEST_CASE("a wrong command line is one line and status 2", "[command]") {
   check({}, "generate: a verb is missing; -h lists the verbs");
   check({"tarin"}, "generate: there is no verb \"tarin\"; did you mean train?");
   check({"dance"}, "generate: there is no verb \"dance\"; -h lists the verbs");
+  check({"d\x1B[31mance\n\xFF"}, "generate: there is no verb \"d?[31mance?\uFFFD\"; -h lists the verbs");
   check({"--steps", "3"}, "generate: there is no verb \"--steps\"; -h lists the verbs");
   check({"train", "--stps", "3"}, "generate train: unknown option \"--stps\"; did you mean --steps?");
   check({"train", "-n", "0"}, "generate train: --steps: 0 is out of range; need at least 1");

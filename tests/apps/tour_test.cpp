@@ -113,6 +113,7 @@ TEST_CASE("tour: a step that there is not is refused before anything is shown", 
   check_refused("10", "there is no step \"10\"; -h lists the steps");
   check_refused("3x", "there is no step \"3x\"; -h lists the steps");
   check_refused("''", "there is no step \"\"; -h lists the steps");
+  check_refused("\"$(printf 'a\\033[31m\\377b')\"", "there is no step \"a?[31m\uFFFDb\"; -h lists the steps");
   check_refused("1 postions", "there is no step \"postions\"; did you mean positions?");
   check_refused("--step 1", "unknown option \"--step\"; -h lists the options");
 }

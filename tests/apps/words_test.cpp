@@ -18,6 +18,13 @@ TEST_CASE("what is too long ends in an ellipsis", "[words]") {
   CHECK(shortened(U"ßée", 2) == U"ß\u2026");
 }
 
+TEST_CASE("a word in quotes stays on its line and moves no cursor", "[words]") {
+  CHECK(in_quotes("") == "\"\"");
+  CHECK(in_quotes("Käse \"x\"") == "\"Käse \"x\"\"");
+  CHECK(in_quotes("a\x1B[1m\nb\x7F\u0085") == "\"a?[1m?b??\"");
+  CHECK(in_quotes("a\xFF") == "\"a\uFFFD\"");
+}
+
 TEST_CASE("a shell reads what was meant as one word", "[words]") {
   CHECK(shell_word("runs/my-run_2.1") == "runs/my-run_2.1");
   CHECK(shell_word("my run") == "'my run'");
