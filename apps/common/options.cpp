@@ -340,10 +340,14 @@ class Options::Parser {
 
   std::string_view following_value(const Option& option) {
     if (rest_.empty()) refuse("--", option.name, ": the value ", option.unit, " is missing");
-    const bool ends_options = rest_.front() == "--";
-    if (ends_options || names_an_option(rest_.front())) {
-      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(rest_.front()), " after it ",
-             ends_options ? "ends the options" : "is an option", " (a value like that is written with =)");
+    const std::string& word = rest_.front();
+    const char* taken_as = word == "--"             ? "ends the options"
+                           : names_an_option(word)  ? "is an option"
+                           : word.starts_with("--") ? "begins like an option"
+                                                    : nullptr;
+    if (taken_as) {
+      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(word), " after it ", taken_as,
+             " (a value like that is written with =)");
     }
     return next();
   }

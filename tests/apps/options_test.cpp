@@ -106,10 +106,10 @@ TEST_CASE("values that look like options", "[options]") {
   CHECK(example.config.folder == "-1 is no option");
   example.parse({"--tb_dir=a=b"});
   CHECK(example.config.folder == "a=b");
-  example.parse({"--tb_dir", "--no-batch-size"});  // which is no flag to turn off
-  CHECK(example.config.folder == "--no-batch-size");
   example.parse({"--tb_dir=--"});
   CHECK(example.config.folder == "--");
+  example.parse({"--tb_dir=--bogus"});
+  CHECK(example.config.folder == "--bogus");
 }
 
 TEST_CASE("arguments that are no options", "[options]") {
@@ -136,6 +136,11 @@ TEST_CASE("mistakes are named, on one line", "[options]") {
                ContainsSubstring(std::string("is missing; \"") + option + "\" after it is an option"));
   }
   CHECK_THAT(error_of({"-T", "--"}), ContainsSubstring("is missing; \"--\" after it ends the options"));
+  for (const char* word : {"--bogus", "--no-batch-size", "--bogus=3", "---"}) {  // none of which there is
+    CAPTURE(word);
+    CHECK_THAT(error_of({"--tb_dir", word}), ContainsSubstring(std::string("--tb-dir: the value DIR is missing; \"") +
+                                                               word + "\" after it begins like an option"));
+  }
   CHECK(error_of({"-b", "12x"}) == "--batch-size: \"12x\" is not a whole number");
   CHECK(error_of({"-b", "1e3"}) == "--batch-size: \"1e3\" is not a whole number");
   CHECK(error_of({"--batch-size="}) == "--batch-size: \"\" is not a whole number");
