@@ -2,15 +2,23 @@
 
 #include "apps/common/examples.h"
 #include "apps/common/fingerprint.h"
+#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "data/grammars.h"
 
 namespace reel::apps {
 namespace {
 
-/// The data of config.data, or the built-in reviews; with the classes of a checkpoint, or those that occur.
+/// The data of config.data, or the built-in reviews. Throws unless they have the classes of the checkpoint that learnt
+/// from them, if there is one.
 data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
-  return config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns, classes);
+  if (config.data.empty()) return data::review_corpus();
+  data::LabelledData data = data::read_labelled_data(config.data, config.columns);
+  if (!classes.empty() && data.train.classes != classes) {
+    fail(config.data, " is no longer what the run learnt from: the classes then were ", joined(classes, ", "),
+         "; put the old data back, or train anew");
+  }
+  return data;
 }
 
 /// The training part cut in two by config.split, in the same way for the same seed: what trains, and what validates.

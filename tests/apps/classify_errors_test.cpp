@@ -128,6 +128,15 @@ TEST_CASE("classify: what validated a run is scored without --data only while it
   check_refused(here.run("classify", "eval --from run --label-column 1"), 2, "--label-column: only with --data");
 }
 
+TEST_CASE("a new label tells that the data have changed", "[classify]") {
+  TinyTexts here;
+  const std::string reason = "reviews/train.tsv is no longer what the run learnt from: the classes then were bad, good";
+  here.must_train("classify", "--data reviews/train.tsv --out run");
+  write_file(here / "reviews/train.tsv", read_file(here / "reviews/train.tsv") + "odd\twarm tea\n");
+  check_refused(here.run("classify", "eval --from run"), 1, reason);
+  check_refused(here.run("classify", "train --resume --out run -e 4"), 1, reason);
+}
+
 TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {
   TinyTexts here;
   here.must_train("classify", "--out run");
