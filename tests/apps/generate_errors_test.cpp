@@ -193,6 +193,17 @@ TEST_CASE("what validated a run is scored without --data only while the text is 
   CHECK(here.run("generate", "eval --from run").out == scored);
 }
 
+TEST_CASE("new characters tell that the text has changed", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  write_file(here / "text.txt", read_file(here / "text.txt") + "Zoë");
+  const std::string reason = "text.txt is no longer the text that the run learnt from";
+  check_refused(here.run("generate", "eval --from run"), 1, reason);
+  check_refused(here.run("generate", "train --resume --out run -N 40"), 1, reason);
+  check_refused(here.run("generate", "eval --from run --data text.txt"), 1,
+                "text.txt: not in the tokenizer's vocabulary");
+}
+
 TEST_CASE("a text to score may hold anything in the part that is not scored", "[generate]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
