@@ -131,8 +131,9 @@ void Trainer::run() {
     count();
   } else if (!take_steps()) {
     write_report();
+    const bool looks_like_option = config_.out.starts_with('-');
     std::cout << "Stopped after step " << steps_done_ << " of " << plan_.steps << " and saved. To go on: " << app_
-              << " train --resume --out " << shell_word(config_.out) << std::endl;
+              << " train --resume --out" << (looks_like_option ? '=' : ' ') << shell_word(config_.out) << std::endl;
     return;
   }
   write_report(task_.finish());

@@ -37,11 +37,12 @@ std::vector<std::string> training_lines(const std::string& out) {
   return lines;
 }
 
-/// A run in the folder run, interrupted while it writes its first sample; its stdout is in out.txt.
-void interrupt_first_sample(const TinyTexts& here) {
-  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") +
-                                     "--sample-length 1000000000 --out run >out.txt & until grep -q parameters "
-                                     "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+/// A run that is interrupted while it writes its first sample; its stdout is in out.txt.
+void interrupt_first_sample(const TinyTexts& here, const std::string& out = "--out run") {
+  const Outcome stopped =
+      here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate") + "--sample-length 1000000000 " + out +
+                 " >out.txt & until grep -q parameters "
+                 "out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
   REQUIRE(stopped.status == 130);
 }
 
@@ -326,6 +327,19 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
   here.must_train("generate", "--out whole");
   CHECK(here.checkpoint("run") == here.checkpoint("whole"));
   CHECK(here.metrics("run") == here.metrics("whole"));
+}
+
+TEST_CASE("what a stopped run says to go on with is a command, whatever its folder is called", "[trainer]") {
+  TinyTexts here;
+  const std::string folder = GENERATE("-d", "--my run");
+  interrupt_first_sample(here, "--out='" + folder + "'");
+  std::smatch said;
+  const std::string out = read_file(here / "out.txt");
+  REQUIRE(std::regex_search(out, said, std::regex("To go on: (.*)\n")));
+  const Outcome rest = here.shell("\"$bin\"/" + said[1].str() + " --sample-length 10");
+  INFO(said[1] << '\n' << rest.err);
+  CHECK(rest.status == 0);
+  CHECK(count_lines(here.metrics(folder)) == 1 + 20);
 }
 
 TEST_CASE("a run that was stopped just after its first sample has that once", "[trainer]") {
