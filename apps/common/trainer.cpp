@@ -24,6 +24,13 @@ namespace fs = std::filesystem;
 fs::path metrics_path(const fs::path& folder) { return folder / "metrics.csv"; }
 fs::path report_path(const fs::path& folder) { return folder / "report.html"; }
 
+/// Gives the file that `path` names, or leads to, a second name; where the file system knows none, to a copy of it.
+void link_or_copy(const fs::path& path, const fs::path& name) {
+  std::error_code unable;
+  fs::create_hard_link(fs::canonical(path), name, unable);
+  if (unable) write_file_atomically(name, data::read_file(path));
+}
+
 /// Of metrics.csv, after the step.
 const std::vector<std::string> metrics_columns{"loss",          "accuracy",        "learn_rate",
                                                "gradient_norm", "validation_loss", "validation_accuracy"};
@@ -270,16 +277,23 @@ void Trainer::claim_folder() {
   auto is_taken = [&] { return fs::exists(kept(checkpoint)) || fs::exists(kept(metrics)) || fs::exists(kept(report)); };
   for (int i = 2; is_taken(); ++i) name = text("previous-", i);
 
+  // The old checkpoint gets its second name first and never gives the first one up: save() replaces what has it. So
+  // there always is a checkpoint, and wherever this is killed, the next run keeps all parts of a run under one name.
   const bool occupied = fs::exists(checkpoint);
-  if (occupied) fs::rename(checkpoint, kept(checkpoint));
+  if (occupied) link_or_copy(checkpoint, kept(checkpoint));
   try {
+    if (fs::exists(metrics)) fs::rename(metrics, kept(metrics));
+    if (fs::exists(report)) fs::rename(report, kept(report));
     save();
   } catch (...) {
-    if (occupied) fs::rename(kept(checkpoint), checkpoint);
+    if (fs::exists(kept(report))) fs::rename(kept(report), report);
+    if (fs::exists(kept(metrics))) fs::rename(kept(metrics), metrics);
+    if (occupied) {
+      fs::rename(kept(checkpoint), checkpoint);
+      fs::remove(kept(checkpoint));  // which is still there if both were names of one file
+    }
     throw;
   }
-  if (fs::exists(metrics)) fs::rename(metrics, kept(metrics));
-  if (fs::exists(report)) fs::rename(report, kept(report));
   if (occupied) std::cout << "An earlier run's checkpoint is kept as " << kept(checkpoint).string() << std::endl;
   metrics_.emplace(metrics, metrics_columns);
 }

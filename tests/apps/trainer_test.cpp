@@ -3,9 +3,11 @@
 
 #include "apps/common/trainer.h"
 
+#include <atomic>
 #include <cmath>
 #include <regex>
 #include <sstream>
+#include <thread>
 
 #include "apps/common/metrics_reader.h"
 #include "autograd/creation.h"
@@ -593,6 +595,48 @@ TEST_CASE("a new run keeps what an earlier one left in its folder", "[trainer]")
   CHECK(here.train(program, "--out run >/dev/full").status == 1);
   CHECK(here.checkpoint("run") == third);
   CHECK_FALSE(fs::exists(here / "run/previous-4.safetensors"));
+}
+
+TEST_CASE("while a new run takes over a folder, there is a checkpoint at any time", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const fs::path checkpoint = here / "run/checkpoint.safetensors";
+  std::atomic<bool> over = false;
+  int missed = 0;
+  std::thread watch([&] {
+    while (!over) missed += fs::exists(checkpoint) ? 0 : 1;
+  });
+  for (int i = 0; i < 5; ++i) CHECK(here.train("generate", "-N 1 --out run").status == 0);
+  over = true;
+  watch.join();
+  CHECK(missed == 0);
+}
+
+TEST_CASE("a new run that cannot be saved leaves the earlier one as it was", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run"), report = here.report("run");
+  const Outcome full =
+      here.shell("ulimit -f 2; \"$bin/generate\" " + TinyTexts::tiny_model("generate") + "--sample-length 0 --out run");
+  CHECK(full.status == 1);
+  CHECK_THAT(full.last_line_of_err(), ContainsSubstring("cannot write run/checkpoint.safetensors: "));
+  CHECK(here.checkpoint("run") == kept);
+  CHECK(here.metrics("run") == metrics);
+  CHECK(here.report("run") == report);
+  for (const char* ending : {"safetensors", "csv", "html"}) {
+    CHECK_FALSE(fs::exists(here / (std::string("run/previous.") + ending)));
+  }
+}
+
+TEST_CASE("an earlier checkpoint is kept where its name is a link, too", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const std::string kept = here.checkpoint("run");
+  fs::rename(here / "run/checkpoint.safetensors", here / "elsewhere.safetensors");
+  fs::create_symlink("../elsewhere.safetensors", here / "run/checkpoint.safetensors");
+  here.must_train("generate", "-r 2 --out run");
+  CHECK(here.checkpoint("run") != kept);
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
 }
 
 TEST_CASE("a negative seed is drawn, shown and repeatable", "[trainer]") {
