@@ -67,8 +67,10 @@ class GenerateTask : public Task {
                  generator);
       // Before the first step, a resumed run may do it again.
       if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
-      if (!interrupted()) keep_sample(when, sample.str());
-      std::cout << "--- " << when << " ---\n" << sample.str() << "\n---" << std::endl;
+      const bool cut_short = interrupted();
+      if (!cut_short) keep_sample(when, sample.str());
+      std::cout << "--- " << when << " ---\n"
+                << sample.str() << (cut_short ? "\n--- cut short: the report leaves it out" : "\n---") << std::endl;
     }
     if (scored) std::cout << "validation " << line_of_tokens(score_) << std::endl;
   }

@@ -331,6 +331,17 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
   CHECK(here.metrics("run") == here.metrics("whole"));
 }
 
+TEST_CASE("a model that counted says when an interrupt cut its sample short", "[trainer]") {
+  TinyTexts here;
+  const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate", "--model ngram") +
+                                     "--model ngram --sample-length 1000000000 --out run >out.txt & until grep -q "
+                                     "ngram out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  CHECK(stopped.status == 130);
+  CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\n--- cut short: the report leaves it out\n") &&
+                                              ContainsSubstring("\nsaved run/checkpoint.safetensors\n"));
+  CHECK(count_of("class='sample'", here.report("run")) == 0);
+}
+
 TEST_CASE("what a stopped run says to go on with is a command, whatever its folder is called", "[trainer]") {
   TinyTexts here;
   const std::string folder = GENERATE("-d", "--my run");
