@@ -63,7 +63,8 @@ struct SampleConfig {
 
 void declare_sample(Options& o, SampleConfig& c) {
   o.add(&c.from, "from", "DIR", "folder that train wrote");
-  o.add(&c.prompt, "p,prompt", "TEXT", "what the model goes on from; without it, a line break");
+  o.add(&c.prompt, "p,prompt", "TEXT",
+        "what the model goes on from; without it, a line break, or the first token where the vocabulary has none");
   o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));
   o.add(&c.choice.temperature, "t,temperature", "T",
         "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable",

@@ -84,7 +84,11 @@ class GenerateTask : public Task {
 
   void report(Report& report) override {
     if (!samples_.empty()) {
-      report.section("Samples", "What the model writes after a line break, as it learns.");
+      const data::Tokenizer& tokenizer = *corpus_.tokenizer;
+      const bool breaks_lines = tokenizer.decode(default_prompt(tokenizer)) == "\n";
+      report.section("Samples",
+                     text("What the model writes after ",
+                          breaks_lines ? "a line break" : "the first token of its vocabulary", ", as it learns."));
       for (const auto& [when, sample] : samples_) report.sample(when, sample);
     }
     show_attention(report);

@@ -122,6 +122,10 @@ TEST_CASE("a text of one line has a prompt to start from, too", "[generate]") {
   write_file(here / "text.txt", std::regex_replace(read_file(here / "text.txt"), std::regex("\n"), " "));
   here.must_train("generate", "--out run");
   CHECK(here.run("generate", "sample --from run -n 10").out.size() == 11);
+  CHECK_THAT(here.report("run"), ContainsSubstring("What the model writes after the first token of its vocabulary") &&
+                                     !ContainsSubstring("line break"));
+  CHECK_THAT(std::regex_replace(here.run("generate", "sample -h").out, std::regex("\\s+"), " "),
+             ContainsSubstring("without it, a line break, or the first token where the vocabulary has none"));
 }
 
 #ifdef __linux__
