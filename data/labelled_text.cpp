@@ -166,16 +166,15 @@ LabelledText read_labelled_part(const fs::path& path, const TableColumns& column
   return fs::is_directory(path) ? read_class_folders(path, classes) : read_labelled_table(path, columns, classes);
 }
 
-LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns,
-                                const std::vector<std::string>& classes) {
-  if (!fs::is_directory(path)) return {read_labelled_table(path, columns, classes), std::nullopt};
+LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns) {
+  if (!fs::is_directory(path)) return {read_labelled_table(path, columns), std::nullopt};
   const auto train = find_part(path, "train");
   if (!train) {
     fail(path.string(),
          ": holds no labelled texts; need train/ and test/ with a folder per class in each, as in aclImdb, ",
          "or train.tsv and test.tsv, or train.csv and test.csv");
   }
-  LabelledData data{read_labelled_part(*train, columns, classes), std::nullopt};
+  LabelledData data{read_labelled_part(*train, columns), std::nullopt};
   data.test = read_labelled_test(path, columns, data.train.classes);
   return data;
 }

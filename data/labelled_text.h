@@ -38,7 +38,7 @@ struct TableColumns {
   bool header = false;
 };
 
-// The functions that read take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
+// Those that read a part take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
 // there must be two at least, in UTF-8 without control characters. Each throws, naming file and line, for a label that
 // is not among the classes and for a text of white space alone.
 
@@ -59,8 +59,7 @@ struct LabelledData {
 };
 
 /// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.
-LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {},
-                                const std::vector<std::string>& classes = {});
+LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {});
 
 /// The test part alone, of a folder that has one: of the kind of the training part, if that is there.
 std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path, const TableColumns& columns,

@@ -173,10 +173,11 @@ TEST_CASE("a test part is read without a training part, if there is one") {
 
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {
   TemporaryFolder folder;
-  auto file = folder.write("all.csv", "label,text\npos,fine\n");
-  LabelledData data = read_labelled_data(file, {}, {"neg", "pos"});
+  auto file = folder.write("all.csv", "label,text\npos,fine\nneg,poor\n");
+  LabelledData data = read_labelled_data(file);
   CHECK(!data.test);
-  CHECK(data.train.labels == Labels{1});
+  CHECK(data.train.labels == Labels{1, 0});
+  CHECK(read_labelled_part(file, {}, {"neg", "odd", "pos"}).labels == Labels{2, 0});
 }
 
 TEST_CASE("a split draws at random, shares nothing and keeps the order") {
