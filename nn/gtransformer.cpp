@@ -13,7 +13,8 @@ class CachingReader : public Reader {
 
  private:
   Tensor next(std::span<const std::int32_t> window, std::size_t known) override {
-    // What is kept beyond `known` was refused, or has left the window; and a call that threw may have kept less.
+    // `known` is 0 where the window has moved, and does not count what was refused; a call that threw may have kept
+    // less.
     past_.length = std::min(past_.length, static_cast<int64_t>(known));
     const auto fresh = window.subspan(static_cast<std::size_t>(past_.length));
     return model_.next(Ids({1, std::ssize(fresh)}, {fresh.begin(), fresh.end()}), past_).select(0, 0);

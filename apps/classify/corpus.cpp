@@ -15,7 +15,7 @@ data::LabelledData read_classify_data(const ClassifyConfig& config, const std::v
   if (config.data.empty()) return data::review_corpus();
   data::LabelledData data = data::read_labelled_data(config.data, config.columns);
   if (!classes.empty() && data.train.classes != classes) {
-    fail(config.data, " is no longer what the run learnt from: the classes then were ", joined(classes, ", "),
+    fail(config.data, " is not, or no longer, what the run learnt from: the classes then were ", joined(classes, ", "),
          "; put the old data back, or train anew");
   }
   return data;

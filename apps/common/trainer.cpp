@@ -28,7 +28,10 @@ fs::path report_path(const fs::path& folder) { return folder / "report.html"; }
 void link_or_copy(const fs::path& path, const fs::path& name) {
   std::error_code unable;
   fs::create_hard_link(fs::canonical(path), name, unable);
-  if (unable) write_file_atomically(name, data::read_file(path));
+  if (!unable) return;
+  const fs::path unfinished = name.string() + ".tmp";
+  fs::copy_file(path, unfinished, fs::copy_options::overwrite_existing);  // its permissions, too
+  fs::rename(unfinished, name);
 }
 
 /// Of metrics.csv, after the step.
@@ -277,25 +280,25 @@ void Trainer::claim_folder() {
   auto is_taken = [&] { return fs::exists(kept(checkpoint)) || fs::exists(kept(metrics)) || fs::exists(kept(report)); };
   for (int i = 2; is_taken(); ++i) name = text("previous-", i);
 
-  // The old checkpoint gets its second name first and never gives the first one up: save() replaces what has it. So
-  // there always is a checkpoint, and wherever this is killed, the next run keeps all parts of a run under one name.
+  // The old files get second names and never give the first ones up: this run replaces what has these. So there always
+  // is a checkpoint, and what is kept of a run is kept under one name.
   const bool occupied = fs::exists(checkpoint);
-  if (occupied) link_or_copy(checkpoint, kept(checkpoint));
+  std::vector<fs::path> second_names;
   try {
-    if (fs::exists(metrics)) fs::rename(metrics, kept(metrics));
-    if (fs::exists(report)) fs::rename(report, kept(report));
+    for (const fs::path& file : {checkpoint, metrics, report}) {
+      if (!fs::exists(file)) continue;
+      link_or_copy(file, kept(file));
+      second_names.push_back(kept(file));
+    }
     save();
   } catch (...) {
-    if (fs::exists(kept(report))) fs::rename(kept(report), report);
-    if (fs::exists(kept(metrics))) fs::rename(kept(metrics), metrics);
-    if (occupied) {
-      fs::rename(kept(checkpoint), checkpoint);
-      fs::remove(kept(checkpoint));  // which is still there if both were names of one file
-    }
+    std::error_code ignored;
+    for (const fs::path& file : second_names) fs::remove(file, ignored);
     throw;
   }
   if (occupied) std::cout << "An earlier run's checkpoint is kept as " << kept(checkpoint).string() << std::endl;
   metrics_.emplace(metrics, metrics_columns);
+  fs::remove(report);
 }
 
 void Trainer::save() {

@@ -67,7 +67,7 @@ struct Plan {
   std::int64_t steps;                  // 0 for a model that takes none: it counts
   std::int64_t test_every;             // steps from one score and checkpoint to the next
   std::string option;                  // that says how long: num-batches
-  std::int64_t examples_per_step;      // the last step of an epoch may have fewer
+  std::int64_t examples_per_step;      // a step with an epoch's last batch may have fewer
   std::int64_t batches_per_epoch = 0;  // test_every steps, the last one perhaps of fewer batches; 0 for endless data
 
   /// Batches in the step after `done` steps: `most`, or what is left of the epoch.

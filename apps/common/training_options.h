@@ -34,7 +34,8 @@ struct TrainingConfig {
   std::int64_t threads = 0;  // 0 for one per core
 };
 
-/// How long a run is. --lr-warmup and --lr-decay count examples: they are as many whole steps as it takes.
+/// How long a run is. --lr-warmup and --lr-decay count examples: they are as many steps as it takes, each counted as a
+/// full one.
 struct RunLength {
   std::int64_t steps, examples_per_step;
 

@@ -55,8 +55,7 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
       return corpus.tokenizer->encode(part, data::Unseen::replace);
     } catch (const Error& error) {
       if (!is_new && parts == Parts::all) {
-        fail(corpus.name, " is no longer the text that the run learnt from: it has new characters; put the old text ",
-             "back, or train anew");
+        fail(corpus.name, " is not, or no longer, the text that the run learnt from: ", error.what());
       }
       fail(corpus.name, ": ", error.what());
     }

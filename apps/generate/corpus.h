@@ -27,9 +27,9 @@ enum class Parts { all, scored };
 
 /// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
-/// count as unknown. Throws, naming them, where a given tokenizer has no token for that because its own text had none
-/// of that kind; with all parts, whose tokens are to be those it was trained on, says that the text has changed. Throws
-/// if a part has fewer than two tokens; the training part may where a tokenizer is given.
+/// count as unknown. A given tokenizer may have no token for that: then it throws, naming them and, if all parts
+/// are asked for, saying that this is not the text that the run learnt from. Throws if a part has fewer than two
+/// tokens; the training part may where a tokenizer is given.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
                    Parts parts = Parts::all);
 

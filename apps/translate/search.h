@@ -25,7 +25,8 @@ struct SearchLimits {
 /// The translations, without start and end, of all texts of a batch: source (B, S).
 std::vector<data::Tokens> greedy_search(nn::Translator& model, const Ids& source, const SearchLimits& limits);
 
-/// The best translation of one text, source (1, S). Throws unless width > 0.
+/// The best translation of one text, source (1, S); one of `longest` tokens need not have come to its end. Throws
+/// unless width > 0.
 data::Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width, double alpha,
                          const SearchLimits& limits);
 

@@ -104,7 +104,6 @@ class Pool {
   void start(int count) {
     stopping_ = false;
     dedicated_ = static_cast<std::size_t>(count) <= cores_.size();
-    pinned_ = static_cast<std::size_t>(count) == cores_.size();
     State seen = state_.load();
     try {
       for (auto i = std::size_t{1}; i < static_cast<std::size_t>(count); ++i) {
@@ -114,6 +113,7 @@ class Pool {
       // The system has no more threads for us: go on with those we have.
     }
     threads_ = static_cast<int>(workers_.size()) + 1;
+    pinned_ = workers_.size() + 1 == cores_.size();
     parts_ = std::vector<Part>(workers_.size() + 1);
     for (std::size_t i = 0; pinned_ && i < workers_.size(); ++i) pin(workers_[i], cores_[i + 1]);
   }
@@ -213,7 +213,7 @@ class Pool {
   std::atomic<int> threads_{1};
   std::atomic<bool> stopping_{false};
   bool dedicated_ = false;  // there is a core for each thread
-  bool pinned_ = false;     // and there are no others
+  bool pinned_ = false;     // there are as many threads as cores
   std::mutex busy_;         // held by the thread whose loop the workers share
 
   // The loop. Written while it is closed and empty.

@@ -130,7 +130,8 @@ TEST_CASE("classify: what validated a run is scored without --data only while it
 
 TEST_CASE("a new label tells that the data have changed", "[classify]") {
   TinyTexts here;
-  const std::string reason = "reviews/train.tsv is no longer what the run learnt from: the classes then were bad, good";
+  const std::string reason =
+      "reviews/train.tsv is not, or no longer, what the run learnt from: the classes then were bad, good";
   here.must_train("classify", "--data reviews/train.tsv --out run");
   write_file(here / "reviews/train.tsv", read_file(here / "reviews/train.tsv") + "odd\twarm tea\n");
   check_refused(here.run("classify", "eval --from run"), 1, reason);

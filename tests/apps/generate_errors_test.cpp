@@ -197,7 +197,8 @@ TEST_CASE("new characters tell that the text has changed", "[generate]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
   write_file(here / "text.txt", read_file(here / "text.txt") + "Zoë");
-  const std::string reason = "text.txt is no longer the text that the run learnt from";
+  const std::string reason =
+      "text.txt is not, or no longer, the text that the run learnt from: not in the tokenizer's vocabulary";
   check_refused(here.run("generate", "eval --from run"), 1, reason);
   check_refused(here.run("generate", "train --resume --out run -N 40"), 1, reason);
   check_refused(here.run("generate", "eval --from run --data text.txt"), 1,

@@ -626,17 +626,45 @@ TEST_CASE("while a new run takes over a folder, there is a checkpoint at any tim
 TEST_CASE("a new run that cannot be saved leaves the earlier one as it was", "[trainer]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
+  const bool is_link = GENERATE(false, true);
+  if (is_link) {
+    fs::rename(here / "run/checkpoint.safetensors", here / "elsewhere.safetensors");
+    fs::create_symlink("../elsewhere.safetensors", here / "run/checkpoint.safetensors");
+  }
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run"), report = here.report("run");
   const Outcome full =
       here.shell("ulimit -f 2; \"$bin/generate\" " + TinyTexts::tiny_model("generate") + "--sample-length 0 --out run");
   CHECK(full.status == 1);
-  CHECK_THAT(full.last_line_of_err(), ContainsSubstring("cannot write run/checkpoint.safetensors: "));
+  CHECK_THAT(full.last_line_of_err(),
+             ContainsSubstring(is_link ? "/elsewhere.safetensors: " : "cannot write run/checkpoint.safetensors: "));
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
   CHECK(here.report("run") == report);
+  CHECK(fs::is_symlink(here / "run/checkpoint.safetensors") == is_link);
   for (const char* ending : {"safetensors", "csv", "html"}) {
     CHECK_FALSE(fs::exists(here / (std::string("run/previous.") + ending)));
   }
+}
+
+TEST_CASE("a run that was killed before its first save leaves the earlier one to go on, whole under each name",
+          "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const std::string kept = here.checkpoint("run"), metrics = here.metrics("run"), report = here.report("run");
+  for (const auto& [first, second] : StringPairs{{"checkpoint.safetensors", "previous.safetensors"},
+                                                 {"metrics.csv", "previous.csv"},
+                                                 {"report.html", "previous.html"}}) {
+    fs::create_hard_link(here / ("run/" + first), here / ("run/" + second));
+  }
+  here.must_train("generate", "--resume -N 22 --out run");
+  CHECK(count_lines(here.metrics("run")) == 1 + 22);
+  here.must_train("generate", "-r 2 --out run");
+  CHECK(read_file(here / "run/previous.safetensors") == kept);
+  CHECK(read_file(here / "run/previous.csv") == metrics);
+  CHECK(read_file(here / "run/previous.html") == report);
+  CHECK(count_lines(read_file(here / "run/previous-2.csv")) == 1 + 22);
+  CHECK(fs::exists(here / "run/previous-2.safetensors"));
+  CHECK(fs::exists(here / "run/previous-2.html"));
 }
 
 TEST_CASE("an earlier checkpoint is kept where its name is a link, too", "[trainer]") {

@@ -53,9 +53,11 @@ def pin(threads):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < threads:
         sys.exit(f"--threads {threads}: only {len(cores)} cores can be used here")
-    distinct = list({siblings(core): core for core in reversed(cores)}.values())[::-1]
-    chosen = (distinct + [core for core in cores if core not in distinct])[:threads]
-    return lambda: os.sched_setaffinity(0, chosen)
+    distinct, others, seen = [], [], set()
+    for core in cores:
+        (others if siblings(core) in seen else distinct).append(core)
+        seen.add(siblings(core))
+    return lambda: os.sched_setaffinity(0, (distinct + others)[:threads])
 
 
 def at_full_speed(threads, folder):
