@@ -67,6 +67,12 @@ bool is_space(char32_t character) { return contains(spaces, character); }
 
 bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
 
+std::string printable(std::string_view text) {
+  std::u32string characters = decode_utf8(replace_invalid_utf8(text));
+  std::ranges::replace_if(characters, is_control, U'?');
+  return encode_utf8(characters);
+}
+
 bool is_blank(std::string_view text) {
   // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.
   if (std::ranges::any_of(text, [](char byte) { return byte > ' ' && byte < 0x7F; })) return false;

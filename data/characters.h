@@ -1,6 +1,7 @@
 #pragma once
 // What kind of character a character is, as far as cutting a text into words has to know.
 
+#include <string>
 #include <string_view>
 
 namespace reel::data {
@@ -9,6 +10,8 @@ namespace reel::data {
 bool is_space(char32_t character);
 /// U+0000 .. U+001F and U+007F .. U+009F, which have no picture but may move a terminal's cursor.
 bool is_control(char32_t character);
+/// `text` as a message can show it on one line: a control character as ?, what is not UTF-8 as U+FFFD.
+std::string printable(std::string_view text);
 /// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
 bool is_blank(std::string_view text);
 

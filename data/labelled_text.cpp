@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "autograd/error.h"
-#include "autograd/utf8.h"
 #include "data/characters.h"
 #include "data/file.h"
 #include "data/table.h"
@@ -33,11 +32,8 @@ std::int32_t class_id(const std::vector<std::string>& classes, const std::string
 
 /// Labels are printed before their texts, in a line.
 void check_label(const std::string& label, const fs::path& source) {
-  std::u32string shown = decode_utf8(replace_invalid_utf8(label));
-  std::ranges::replace_if(shown, is_control, U'?');
-  const std::string printable = encode_utf8(shown);
-  if (printable != label) {
-    fail(source.string(), ": the label '", printable, "' cannot be a class; need UTF-8 without control characters");
+  if (const std::string shown = printable(label); shown != label) {
+    fail(source.string(), ": the label '", shown, "' cannot be a class; need UTF-8 without control characters");
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "autograd/utf8.h"
 #include "data/characters.h"
 
 namespace reel::apps {
@@ -21,11 +20,7 @@ std::u32string shortened(std::u32string characters, std::size_t most) {
   return characters;
 }
 
-std::string in_quotes(std::string_view word) {
-  std::u32string shown = decode_utf8(replace_invalid_utf8(word));
-  std::ranges::replace_if(shown, data::is_control, U'?');
-  return "\"" + encode_utf8(shown) + "\"";
-}
+std::string in_quotes(std::string_view word) { return "\"" + data::printable(word) + "\""; }
 
 std::string shell_word(std::string_view word) {
   auto is_plain = [](unsigned char c) {

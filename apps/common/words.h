@@ -13,7 +13,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 /// At most `most` characters: of more, the first ones, with an ellipsis for the rest.
 std::u32string shortened(std::u32string characters, std::size_t most);
 
-/// `word` for a message, on one line whatever it holds: a control character shows as ?, what is not UTF-8 as U+FFFD.
+/// `word` for a message, on one line whatever it holds (data::printable).
 std::string in_quotes(std::string_view word);
 
 /// `word` as one word for a shell: in quotes where it needs them.

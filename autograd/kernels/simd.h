@@ -57,7 +57,7 @@ inline constexpr bool has_masks = XSIMD_WITH_AVX512F || XSIMD_WITH_AVX2;
 #define REEL_HAS_HALVES 0
 #endif
 template <class T>
-inline constexpr bool has_halves = REEL_HAS_HALVES&& std::is_same_v<T, float>;
+inline constexpr bool has_halves = REEL_HAS_HALVES == 1 && std::is_same_v<T, float>;
 
 /// No vector is wider.
 inline constexpr int64_t vector_alignment = cache_line;
