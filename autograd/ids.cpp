@@ -46,6 +46,12 @@ Ids Ids::view(Shape shape) const {
   return result;
 }
 
+Ids Ids::unsqueeze(int axis) const {
+  Shape shape = shape_;
+  shape.insert(normal_axis("Ids::unsqueeze", axis, rank() + 1), 1);
+  return view(shape);
+}
+
 void check_indices(const char* operation, const Ids& ids, int64_t size) {
   for (std::int32_t id : ids.values()) {
     if (id < 0 || id >= size) fail(operation, ": the index ", id, " is outside 0 .. ", size - 1);

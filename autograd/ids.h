@@ -36,6 +36,8 @@ class Ids {
   /// The same values under another shape. Copies of an Ids share their values, as tensors do, and a tape keeps those
   /// that operations have read: for the next batch make new ones, for backward() must find them as they were.
   Ids view(Shape shape) const;
+  /// With a new axis of size 1.
+  Ids unsqueeze(int axis) const;
 
  private:
   Shape shape_;

@@ -135,12 +135,12 @@ Tensor stack(const std::vector<Tensor>& parts, int axis);
 /// Pieces of `length` along an axis, the last perhaps shorter; at least one. Views.
 std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
 /// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice's adjoint. (PyTorch's
-/// slice_scatter writes into a copy of another tensor.)
+/// slice_scatter writes into a copy of another tensor, and its scatter_add adds to one.)
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);
-/// One element along an axis for each place of the others: index has x's shape without that axis.
+/// The elements of x that index names along an axis: index, and so the result, has x's shape but for that axis.
 Tensor gather(const Tensor& x, int axis, const Ids& index);
-/// Zeros but for y at `index`, along a new axis of `size`: gather's adjoint.
-Tensor scatter(const Tensor& y, int axis, const Ids& index, int64_t size);
+/// y, shaped as index, added up along an axis of `size` where index says, into zeros: gather's adjoint.
+Tensor scatter_add(const Tensor& y, int axis, const Ids& index, int64_t size);
 /// Row ids[...] of table (V, D) -> (..., D)
 Tensor embedding(const Tensor& table, const Ids& ids);
 /// Rows y (..., D) added up into zeros (V, D) at ids (...): embedding's adjoint.

@@ -32,19 +32,22 @@ void scatter_add_rows(int64_t count, int64_t width, const T* rows, const std::in
   });
 }
 
-/// out[o, i] = x[o, index[o, i], i] for x (outer, size, inner).
+/// out[o, j, i] = x[o, index[o, j, i], i] for x (outer, size, inner) and out (outer, count, inner).
 template <class T>
-void gather(int64_t outer, int64_t size, int64_t inner, const T* x, const std::int32_t* index, T* out) {
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) out[o * inner + i] = x[(o * size + index[o * inner + i]) * inner + i];
+void gather(int64_t outer, int64_t size, int64_t count, int64_t inner, const T* x, const std::int32_t* index, T* out) {
+  for (int64_t row = 0; row < outer * count; ++row) {
+    const T* from = x + row / count * size * inner;
+    for (int64_t i = 0; i < inner; ++i) *out++ = from[*index++ * inner + i];
   }
 }
 
-/// out[o, index[o, i], i] = y[o, i] for out (outer, size, inner).
+/// out[o, index[o, j, i], i] += y[o, j, i] for out (outer, size, inner) and y (outer, count, inner).
 template <class T>
-void scatter(int64_t outer, int64_t size, int64_t inner, const T* y, const std::int32_t* index, T* out) {
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) out[(o * size + index[o * inner + i]) * inner + i] = y[o * inner + i];
+void scatter_add(int64_t outer, int64_t size, int64_t count, int64_t inner, const T* y, const std::int32_t* index,
+                 T* out) {
+  for (int64_t row = 0; row < outer * count; ++row) {
+    T* to = out + row / count * size * inner;
+    for (int64_t i = 0; i < inner; ++i) to[*index++ * inner + i] += *y++;
   }
 }
 

@@ -97,41 +97,44 @@ Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t
   });
 }
 
-/// y[.., ..] = x[.., index[.., ..], ..]          dx = zeros, with dy at index
+/// y[.., j, ..] = x[.., index[.., j, ..], ..]          dx[.., k, ..] = Σ dy[.., j, ..] over all j with index k
 Tensor gather(const Tensor& x, int some_axis, const Ids& index) {
   const int axis = normal_axis("gather", some_axis, x.rank());
   Shape shape = x.shape();
-  shape.erase(axis);
+  if (index.rank() == x.rank()) shape[axis] = index.size(axis);
   if (index.shape() != shape) {
-    fail("gather: index is ", index.shape(), ", x is ", x.shape(), "; index must have x's shape without axis ", axis);
+    fail("gather: index is ", index.shape(), ", x is ", x.shape(), "; all sizes but that of axis ", axis,
+         " must be equal");
   }
   check_indices("gather", index, x.size(axis));
   const Folded around(x.shape(), axis, axis);
   const Tensor values = contiguous_values(x);
   Tensor y(shape, x.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
-    kernels::gather(around.outer, around.count, around.inner, values.data<T>(), index.data(), y.data<T>());
+    kernels::gather(around.outer, around.count, index.size(axis), around.inner, values.data<T>(), index.data(),
+                    y.data<T>());
   });
   return record("gather", {x}, y, [axis, index, size = around.count](const Tensor& dy, Grads& grads) {
-    grads.add(0, scatter(dy, axis, index, size));
+    grads.add(0, scatter_add(dy, axis, index, size));
   });
 }
 
-/// x = 0, x[.., index[.., ..], ..] = y[.., ..]          dy = dx at index
-Tensor scatter(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
-  const int axis = normal_axis("scatter", some_axis, y.rank() + 1);
-  if (index.shape() != y.shape())
-    fail("scatter: index is ", index.shape(), ", y is ", y.shape(), "; they must be equal");
-  check_indices("scatter", index, size);
+/// x[.., k, ..] = Σ y[.., j, ..] over all j with index k          dy[.., j, ..] = dx[.., index[.., j, ..], ..]
+Tensor scatter_add(const Tensor& y, int some_axis, const Ids& index, int64_t size) {
+  const int axis = normal_axis("scatter_add", some_axis, y.rank());
+  if (index.shape() != y.shape()) {
+    fail("scatter_add: index is ", index.shape(), ", y is ", y.shape(), "; they must be equal");
+  }
+  check_indices("scatter_add", index, size);
   Shape shape = y.shape();
-  shape.insert(axis, size);
+  shape[axis] = size;
   const Folded around(shape, axis, axis);
   const Tensor values = contiguous_values(y);
   Tensor x = zeros(shape, y.dtype());
   with_type(x.dtype(), [&]<class T>(T) {
-    kernels::scatter(around.outer, size, around.inner, values.data<T>(), index.data(), x.data<T>());
+    kernels::scatter_add(around.outer, size, y.size(axis), around.inner, values.data<T>(), index.data(), x.data<T>());
   });
-  return record("scatter", {y}, x,
+  return record("scatter_add", {y}, x,
                 [axis, index](const Tensor& dx, Grads& grads) { grads.add(0, gather(dx, axis, index)); });
 }
 

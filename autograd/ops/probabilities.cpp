@@ -88,7 +88,7 @@ Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& 
   const Targets t("nll_loss", "log_probs", log_probs, targets, options);
   const double smoothing = options.label_smoothing;
   const bool no_classes = log_probs.size(-1) == 0;  // and so no target that counts
-  Tensor gain = no_classes ? sum(log_probs, {-1}) : gather(log_probs, -1, t.picked);
+  Tensor gain = no_classes ? sum(log_probs, {-1}) : squeeze(gather(log_probs, -1, t.picked.unsqueeze(-1)), -1);
   if (smoothing > 0) gain = gain * (1 - smoothing) + mean(log_probs, {-1}) * smoothing;
   return sum(where(t.counted, gain, scalar(0, log_probs.dtype()))) * -t.share();
 }
@@ -110,11 +110,10 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     const DType dtype = logits.dtype();
     if (Tape::recording()) {
       if (classes == 0) return grads.add(0, logits * 0.0);  // no numbers, but a backward pass for them
-      Shape rows_of_one = t.counted.shape();
-      rows_of_one.append(1);
-      const Tensor q = scatter(expand(scalar(1 - smoothing, dtype), t.picked.shape()), -1, t.picked, classes) +
+      const Ids picked = t.picked.unsqueeze(-1);
+      const Tensor q = scatter_add(expand(scalar(1 - smoothing, dtype), picked.shape()), -1, picked, classes) +
                        smoothing / static_cast<double>(classes);
-      const Tensor counted = where(t.counted.view(rows_of_one), softmax(logits, -1) - q, scalar(0, dtype));
+      const Tensor counted = where(t.counted.unsqueeze(-1), softmax(logits, -1) - q, scalar(0, dtype));
       return grads.add(0, counted * t.share() * dloss);
     }
     // With many classes there is hardly anything larger than logits: their gradient takes their place.

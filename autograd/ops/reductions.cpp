@@ -97,7 +97,7 @@ Max max(const Tensor& x, int some_axis) {
   const int axis = normal_axis("max", some_axis, x.rank());
   check_not_empty("max", x, axis);
   const Ids indices = argmax(x, axis);
-  return {gather(x, axis, indices), indices};
+  return {squeeze(gather(x, axis, indices.unsqueeze(axis)), axis), indices};
 }
 
 Ids argmax(const Tensor& x, int some_axis) {

@@ -255,12 +255,20 @@ inline std::vector<Row> catalogue() {
           },
           {any({2, 2})});
   const Ids index({2, 2}, {2, 0, 1, 2});
-  add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], 1, index); }, {any({2, 3, 2})});
-  add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], -1, index); }, {any({2, 2, 3})});
-  add_row("gather(x, axis, index)", [](const Xs& x) { return gather(x[0], 0, Ids(Shape{}, {1})); }, {any({3})});
-  add_row("scatter(y, axis, index, size)", [=](const Xs& x) { return scatter(x[0], 1, index, 3); }, {any({2, 2})});
-  add_row("scatter(y, axis, index, size)", [](const Xs& x) { return scatter(x[0], -1, Ids(Shape{}, {1}), 2); },
-          {any({})});
+  add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], 1, index); }, {any({2, 3})});
+  add_row("gather(x, axis, index)", [=](const Xs& x) { return gather(x[0], 0, index); }, {any({3, 2})});
+  add_row("gather(x, axis, index)",
+          [=](const Xs& x) {
+            return gather(x[0], -2, index.view({2, 2, 1}));
+          },
+          {any({2, 4, 1})});
+  add_row("scatter_add(y, axis, index, size)", [=](const Xs& x) { return scatter_add(x[0], 1, index, 3); },
+          {any({2, 2})});
+  add_row("scatter_add(y, axis, index, size)",
+          [](const Xs& x) {
+            return scatter_add(x[0], 0, Ids({1, 0, 1}), 2);
+          },
+          {any({3})});
   add_row("embedding(table, ids)", [=](const Xs& x) { return embedding(x[0], index); }, {any({4, 3})});
   add_row("embedding(table, ids)", [](const Xs& x) { return embedding(x[0], Ids(Shape{}, {2})); }, {any({3, 2})});
   add_row("embedding_sum(y, ids, rows)", [=](const Xs& x) { return embedding_sum(x[0], index, 4); }, {any({2, 2, 3})});

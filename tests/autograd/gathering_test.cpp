@@ -68,28 +68,34 @@ TEST_CASE("slice_scatter puts a slice back") {
   CHECK_THROWS_WITH(slice_scatter(ones({2}), {3, 3}, 1, 0), ContainsSubstring("slice_scatter"));
 }
 
-TEST_CASE("gather takes one element along an axis, scatter puts it back") {
+TEST_CASE("gather takes elements along an axis, scatter_add adds them up there") {
   const Tensor x = f64({2, 3}, {1, 2, 3, 4, 5, 6});
-  CHECK(gather(x, 1, Ids({2, 0})).to_vector() == Values{3, 4});
-  CHECK(gather(x, 0, Ids({1, 0, 1})).to_vector() == Values{4, 2, 6});
-  CHECK(gather(x.transpose(0, 1), 0, Ids({2, 0})).to_vector() == Values{3, 4});
-  CHECK(gather(f64({3}, {1, 2, 3}), -1, Ids(Shape{}, {1})).item() == 2);
-  CHECK(scatter(f64({2}, {7, 8}), 1, Ids({2, 0}), 3).to_vector() == Values{0, 0, 7, 8, 0, 0});
-  CHECK(scatter(f64({2}, {7, 8}), 0, Ids({1, 0}), 2).to_vector() == Values{0, 8, 7, 0});
-  CHECK(gather(zeros({0, 3}), 1, Ids::zeros({0})).shape() == Shape{0});
-  CHECK(scatter(zeros({0}), -1, Ids::zeros({0}), 3).shape() == Shape{0, 3});
+  CHECK(gather(x, 1, Ids({2, 1}, {2, 0})).to_vector() == Values{3, 4});
+  CHECK(gather(x, -1, Ids({2, 4}, {2, 0, 0, 1, 1, 1, 2, 0})).to_vector() == Values{3, 1, 1, 2, 5, 5, 6, 4});
+  CHECK(gather(x, 0, Ids({1, 3}, {1, 0, 1})).to_vector() == Values{4, 2, 6});
+  CHECK(gather(x.transpose(0, 1), 0, Ids({1, 2}, {2, 0})).to_vector() == Values{3, 4});
+  CHECK(gather(f64({3}, {1, 2, 3}), -1, Ids({1})).item() == 2);
+  CHECK(gather(x, 1, Ids::zeros({2, 0})).shape() == Shape{2, 0});
+  CHECK(gather(zeros({0, 3}), 1, Ids::zeros({0, 2})).shape() == Shape{0, 2});
+
+  const Tensor y = f64({2, 2}, {7, 8, 9, 10});
+  CHECK(scatter_add(y, 1, Ids({2, 2}, {2, 0, 1, 1}), 3).to_vector() == Values{8, 0, 7, 0, 19, 0});
+  CHECK(scatter_add(y, 0, Ids({2, 2}, {1, 0, 1, 1}), 2).to_vector() == Values{0, 8, 16, 10});
+  CHECK(scatter_add(y.transpose(0, 1), 0, Ids({2, 2}, {0, 0, 0, 0}), 1).to_vector() == Values{15, 19});
+  CHECK(scatter_add(zeros({2, 0}), -1, Ids::zeros({2, 0}), 3).to_vector() == Values{0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("gather and scatter refuse indices that do not fit") {
+TEST_CASE("gather and scatter_add refuse indices that do not fit") {
   const Tensor x = ones({2, 3});
-  CHECK_THROWS_WITH(gather(x, 1, Ids({0, 3})), ContainsSubstring("gather: the index 3 is outside 0 .. 2"));
-  CHECK_THROWS_WITH(gather(x, 1, Ids({-1, 0})), ContainsSubstring("gather: the index -1"));
-  CHECK_THROWS_WITH(gather(x, 1, Ids({0, 0, 0})), ContainsSubstring("gather: index is (3,), x is (2, 3)"));
+  CHECK_THROWS_WITH(gather(x, 1, Ids({2, 1}, {0, 3})), ContainsSubstring("gather: the index 3 is outside 0 .. 2"));
+  CHECK_THROWS_WITH(gather(x, 1, Ids({2, 1}, {-1, 0})), ContainsSubstring("gather: the index -1"));
+  CHECK_THROWS_WITH(gather(x, 1, Ids::zeros({1, 3})), ContainsSubstring("gather: index is (1, 3), x is (2, 3)"));
+  CHECK_THROWS_WITH(gather(x, 1, Ids({0, 0})), ContainsSubstring("gather: index is (2,), x is (2, 3)"));
   CHECK_THROWS_WITH(gather(x, 2, Ids({0, 0})), ContainsSubstring("gather: there is no axis 2"));
-  CHECK_THROWS_WITH(gather(zeros({1, 0}), 1, Ids({0})), ContainsSubstring("gather: the index 0"));
-  CHECK_THROWS_WITH(scatter(ones({2}), 1, Ids({0, 3}), 3), ContainsSubstring("scatter: the index 3"));
-  CHECK_THROWS_WITH(scatter(ones({2}), 1, Ids({0}), 3), ContainsSubstring("scatter: index is (1,), y is (2,)"));
-  CHECK_THROWS_WITH(scatter(ones({2}), 2, Ids({0, 0}), 3), ContainsSubstring("scatter: there is no axis 2"));
+  CHECK_THROWS_WITH(gather(zeros({1, 0}), 1, Ids::zeros({1, 1})), ContainsSubstring("gather: the index 0"));
+  CHECK_THROWS_WITH(scatter_add(ones({2}), 0, Ids({0, 3}), 3), ContainsSubstring("scatter_add: the index 3"));
+  CHECK_THROWS_WITH(scatter_add(ones({2}), 0, Ids({0}), 3), ContainsSubstring("index is (1,), y is (2,)"));
+  CHECK_THROWS_WITH(scatter_add(ones({2}), 1, Ids({0, 0}), 3), ContainsSubstring("scatter_add: there is no axis 1"));
 }
 
 TEST_CASE("embedding looks rows up, and adds their gradients up") {

@@ -94,8 +94,8 @@ std::vector<Row> large_rows() {
             return slice_scatter(in[0], {130, 3000}, 1, 5, 2);
           },
           {x});
-  add_row("gather(x, axis, index)", [=](const Xs& in) { return gather(in[0], 1, row_ids); }, {x});
-  add_row("scatter(y, axis, index, size)", [=](const Xs& in) { return scatter(in[0], 1, ids, 100); }, {x});
+  add_row("gather(x, axis, index)", [=](const Xs& in) { return gather(in[0], 1, row_ids.unsqueeze(1)); }, {x});
+  add_row("scatter_add(y, axis, index, size)", [=](const Xs& in) { return scatter_add(in[0], 1, ids, 100); }, {x});
   add_row("embedding(table, ids)", [=](const Xs& in) { return embedding(in[0], ids); }, {any({100, 5}, 5)});
   add_row("embedding_sum(y, ids, rows)", [=](const Xs& in) { return embedding_sum(in[0], row_ids, 100); }, {x});
 

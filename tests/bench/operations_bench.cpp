@@ -83,7 +83,7 @@ std::vector<Operation> operations(int64_t R, int64_t C) {
       {"slice", {x}, [C](const Xs& v) { return contiguous(v[0].slice(1, 0, C, 2)); }},
       {"cat_0", {x, y}, [](const Xs& v) { return cat(v, 0); }},
       {"cat_1", {x, y}, [](const Xs& v) { return cat(v, 1); }},
-      {"gather", {x}, [labels](const Xs& v) { return gather(v[0], 1, labels); }},
+      {"gather", {x}, [labels](const Xs& v) { return gather(v[0], 1, labels.unsqueeze(1)); }},
       {"embedding", {randn({5000, C})}, [words](const Xs& v) { return embedding(v[0], words); }},
       {"linear", {x, weight, row}, [](const Xs& v) { return linear(v[0], v[1], v[2]); }},
       {"linear_relu", {x, weight, row}, [](const Xs& v) { return linear_relu(v[0], v[1], v[2]); }},

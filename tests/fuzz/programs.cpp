@@ -136,7 +136,7 @@ Tensor any_result(Numbers& numbers, const std::vector<Tensor>& values) {
       return triu(x, a - 3);
     case 35: {
       Shape shape = x.shape();
-      shape.erase(normal_axis("gather", axis, x.rank()));
+      shape[normal_axis("gather", axis, x.rank())] = b;
       return gather(x, axis, any_ids(numbers, shape, 3));
     }
     case 36:

@@ -155,13 +155,12 @@ def gathering():
     case("slice_scatter", lambda y: F.pad(y, (2, 2)), normal(3, 3))
     case("slice_scatter.step", lambda y: torch.zeros(8, 2).index_add(0, torch.tensor([1, 4, 7]), y), normal(3, 2))
     for axis in 0, 1, 2:
-        shape = [3, 4, 5]
-        size = shape.pop(axis)
-        case(f"gather.axis_{axis}", lambda x, index: x.gather(axis, index.unsqueeze(axis)).squeeze(axis),
-             normal(3, 4, 5), indices=[ids(size, *shape)])
-        case(f"scatter.axis_{axis}",
-             lambda y, index: torch.zeros(3, 4, 5).scatter(axis, index.unsqueeze(axis), y.unsqueeze(axis)),
-             normal(*shape), indices=[ids(size, *shape)])
+        x, y = [3, 4, 5], [3, 4, 5]
+        y[axis] = 4
+        case(f"gather.axis_{axis}", lambda x, index: x.gather(axis, index), normal(*x), indices=[ids(x[axis], *y)])
+        x[axis] = 3
+        case(f"scatter_add.axis_{axis}", lambda y, index: torch.zeros(x).scatter_add(axis, index, y),
+             normal(*y), indices=[ids(3, *y)])
     case("embedding", lambda table, index: F.embedding(index, table), normal(5, 3), indices=[ids(5, 4)])
     case("embedding.batch", lambda table, index: F.embedding(index, table), normal(6, 9), indices=[ids(4, 3, 5)])
     case("embedding_sum", lambda y, index: torch.zeros(6, 4).index_add(0, index.flatten(), y.flatten(0, 1)),

@@ -194,7 +194,7 @@ void add_gathering(Functions& all) {
   all["slice_scatter.step"] = [](const Given& in) { return slice_scatter(in.x[0], {8, 2}, 0, 1, 3); };
   for (int axis : {0, 1, 2}) {
     all[text("gather.axis_", axis)] = [axis](const Given& in) { return gather(in.x[0], axis, in.ids[0]); };
-    all[text("scatter.axis_", axis)] = [axis](const Given& in) { return scatter(in.x[0], axis, in.ids[0], 3 + axis); };
+    all[text("scatter_add.axis_", axis)] = [axis](const Given& in) { return scatter_add(in.x[0], axis, in.ids[0], 3); };
   }
   for (const char* name : {"embedding", "embedding.batch"}) {
     all[name] = [](const Given& in) { return embedding(in.x[0], in.ids[0]); };

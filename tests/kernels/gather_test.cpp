@@ -39,27 +39,30 @@ TEMPLATE_TEST_CASE("rows are gathered, and added up where they came from", "[gat
   }
 }
 
-TEMPLATE_TEST_CASE("elements are gathered along an axis and scattered back", "[gather]", float, double) {
+TEMPLATE_TEST_CASE("elements are gathered along an axis, and added up along it", "[gather]", float, double) {
   using T = TestType;
+  constexpr int64_t size = 3;
   for (const int64_t outer : {0, 1, 4}) {
-    for (const int64_t inner : {0, 1, 7}) {
-      constexpr int64_t size = 3;
-      const std::vector<T> x = numbers<T>(outer * size * inner);
-      const auto index = indices(outer * inner, size);
-      std::vector<T> out(static_cast<std::size_t>(outer * inner + 1), T(100)), back(x.size(), T(0));
-      gather(outer, size, inner, x.data(), index.data(), out.data());
-      scatter(outer, size, inner, out.data(), index.data(), back.data());
-      for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; i < inner; ++i) {
-          for (int64_t s = 0; s < size; ++s) {
-            const int64_t place = (o * size + s) * inner + i;
-            const bool chosen = at(index, o * inner + i) == s;
-            if (chosen) CHECK(at(out, o * inner + i) == at(x, place));
-            CHECK(at(back, place) == (chosen ? at(x, place) : T(0)));
+    for (const int64_t count : {0, 1, 5}) {
+      for (const int64_t inner : {0, 1, 7}) {
+        const std::vector<T> x = numbers<T>(outer * size * inner), y = numbers<T>(outer * count * inner);
+        const auto index = indices(outer * count * inner, size);
+        std::vector<T> out(y.size() + 1, T(100)), sums = x, want(out), want_sums = x;
+        for (int64_t o = 0; o < outer; ++o) {
+          for (int64_t j = 0; j < count; ++j) {
+            for (int64_t i = 0; i < inner; ++i) {
+              const int64_t place = (o * count + j) * inner + i;
+              const int64_t pointed_at = (o * size + at(index, place)) * inner + i;
+              at(want, place) = at(x, pointed_at);
+              at(want_sums, pointed_at) += at(y, place);
+            }
           }
         }
+        gather(outer, size, count, inner, x.data(), index.data(), out.data());
+        scatter_add(outer, size, count, inner, y.data(), index.data(), sums.data());
+        CHECK(out == want);
+        CHECK(sums == want_sums);
       }
-      CHECK(out.back() == 100);
     }
   }
 }
