@@ -9,6 +9,7 @@
 #include "autograd/error.h"
 #include "data/characters.h"
 #include "data/file.h"
+#include "data/joined.h"
 #include "data/table.h"
 
 namespace reel::data {
@@ -16,16 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string list;
-  for (const std::string& item : items) list += (list.empty() ? "" : ", ") + item;
-  return list;
-}
-
 std::int32_t class_id(const std::vector<std::string>& classes, const std::string& label, const std::string& where) {
   auto at = std::lower_bound(classes.begin(), classes.end(), label);
   if (at == classes.end() || *at != label) {
-    fail(where, ": the label '", label, "' is not one of the classes: ", joined(classes));
+    fail(where, ": the label '", label, "' is not one of the classes: ", joined(classes, ", "));
   }
   return static_cast<std::int32_t>(at - classes.begin());
 }
@@ -64,7 +59,7 @@ std::size_t column_index(const std::string& column, const fs::path& file, const 
   if (!is_number(column)) {
     auto at = std::find(names.begin(), names.end(), column);
     if (at == names.end()) {
-      std::string shown = joined(names);
+      std::string shown = joined(names, ", ");
       if (shown.size() > 60) shown = "other columns";
       fail(place(file, first_row), ": no column is named '", column, "' here but ", shown,
            "; name columns as the first line does, or by numbers from 1 on");

@@ -9,7 +9,7 @@ const StringPairs& review_defaults() {
   return defaults;
 }
 
-void declare_classify(Options& o, ClassifyConfig& c) {
+void declare_train(Options& o, ClassifyConfig& c) {
   o.section("Data", Fixed::yes);
   o.add(&c.data, "D,data", "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "

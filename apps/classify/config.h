@@ -42,7 +42,7 @@ struct ClassifyConfig {
   TrainingConfig training{.batch_size = 4, .learning_rate = 1e-4, .lr_warmup = 10'000, .out = "runs/classify"};
 };
 
-void declare_classify(Options& options, ClassifyConfig& config);
+void declare_train(Options& options, ClassifyConfig& config);
 
 /// What is the default instead where no data is named: enough for the built-in reviews, in half a minute on one core.
 const StringPairs& review_defaults();

@@ -2,9 +2,9 @@
 
 #include "apps/common/examples.h"
 #include "apps/common/fingerprint.h"
-#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "data/grammars.h"
+#include "data/joined.h"
 
 namespace reel::apps {
 namespace {
@@ -15,8 +15,8 @@ data::LabelledData read_classify_data(const ClassifyConfig& config, const std::v
   if (config.data.empty()) return data::review_corpus();
   data::LabelledData data = data::read_labelled_data(config.data, config.columns);
   if (!classes.empty() && data.train.classes != classes) {
-    fail(config.data, " is not, or no longer, what the run learnt from: the classes then were ", joined(classes, ", "),
-         "; put the old data back, or train anew");
+    fail(config.data, " is not, or no longer, what the run learnt from: the classes then were ",
+         data::joined(classes, ", "), "; put the old data back, or train anew");
   }
   return data;
 }

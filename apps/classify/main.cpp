@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   using namespace reel::apps;
   return run_program({"classify",
                       "A model that says which class a text is of.",
-                      {make_verb("train", "learn from labelled texts", declare_classify, train_classifier),
+                      {make_verb("train", "learn from labelled texts", declare_train, train),
                        make_verb("eval", "score a trained model on a test part", declare_eval, eval),
                        make_verb("predict", "label texts", declare_predict, predict)}},
                      argc, argv);

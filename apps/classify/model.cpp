@@ -31,7 +31,7 @@ TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::fi
   try {
     TrainedClassifier trained;
     Options options;
-    declare_classify(options, trained.config);
+    declare_train(options, trained.config);
     options.restore(string_pairs_from(note(checkpoint, "options")));
     trained.tokenizer.emplace(note(checkpoint, "vocabulary").get<std::string>());
     for (const Json& name : note(checkpoint, "classes").get<Json::Array>()) {

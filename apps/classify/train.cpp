@@ -175,7 +175,7 @@ class ClassifyTask : public Task {
 
 }  // namespace
 
-void train_classifier(Options& options, ClassifyConfig& config) {
+void train(Options& options, ClassifyConfig& config) {
   use_threads(config.training.threads);
   std::optional<Checkpoint> saved;
   TrainedClassifier trained;

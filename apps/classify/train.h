@@ -6,6 +6,6 @@
 namespace reel::apps {
 
 /// Trains as `config` says; `options` are those that filled it.
-void train_classifier(Options& options, ClassifyConfig& config);
+void train(Options& options, ClassifyConfig& config);
 
 }  // namespace reel::apps

@@ -9,6 +9,7 @@
 #include "apps/common/numbers.h"
 #include "apps/common/words.h"
 #include "autograd/utf8.h"
+#include "data/joined.h"
 
 namespace reel::apps {
 
@@ -74,7 +75,7 @@ std::string Range::words() const {
 
 std::string Options::Condition::words() const {
   const std::vector<std::string> before_last(values.begin(), values.end() - 1);
-  return text("--", option, " ", joined(before_last, ", "), before_last.empty() ? "" : " or ", values.back());
+  return text("--", option, " ", data::joined(before_last, ", "), before_last.empty() ? "" : " or ", values.back());
 }
 
 // ---- declaration
@@ -121,7 +122,7 @@ Options& Options::add(std::string* value, std::string name, std::string unit, st
 }
 
 Options& Options::add_choice(std::string* value, std::string name, std::vector<std::string> choices, std::string help) {
-  std::string unit = joined(choices, "|");
+  std::string unit = data::joined(choices, "|");
   return add_option({std::move(name), std::move(unit), std::move(help), value, {}, std::move(choices)});
 }
 
@@ -164,7 +165,7 @@ void Options::Option::set(std::string_view word) {
     set_number(**real);
   } else {
     if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
-      refuse("--", name, ": ", in_quotes(word), " is none of ", joined(choices, ", "));
+      refuse("--", name, ": ", in_quotes(word), " is none of ", data::joined(choices, ", "));
     }
     if (!is_utf8(word)) refuse("--", name, ": the value ", unit, " is not UTF-8");
     *std::get<std::string*>(target) = word;
@@ -226,7 +227,7 @@ void Options::set_defaults(const StringPairs& values) {
 std::string Options::words(const StringPairs& values) {
   std::vector<std::string> words;
   for (const auto& [name, value] : values) words.push_back(text("--", name, " ", value));
-  return joined(words, " ");
+  return data::joined(words, " ");
 }
 
 const Options::Condition* Options::unmet(const Option& option) const {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "apps/common/terminal.h"
-#include "apps/common/words.h"
+#include "data/joined.h"
 
 namespace reel::apps {
 
@@ -48,7 +48,7 @@ std::string Options::Option::description() const {
     notes.push_back("default " + initial);
   }
   if (const std::string limits = range.words(); !limits.empty()) notes.push_back(limits);
-  return notes.empty() ? help : text(help, " [", joined(notes, "; "), "]");
+  return notes.empty() ? help : text(help, " [", data::joined(notes, "; "), "]");
 }
 
 std::string Options::help(std::string_view command, std::string_view summary, int width) const {

@@ -7,12 +7,6 @@
 
 namespace reel::apps {
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) out.append(i == 0 ? "" : between).append(words[i]);
-  return out;
-}
-
 std::u32string shortened(std::u32string characters, std::size_t most) {
   if (characters.size() <= most) return characters;
   characters.resize(most);

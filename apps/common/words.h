@@ -1,14 +1,11 @@
 #pragma once
-// Words put into a line, and cut to fit one.
+// Words cut to fit a line, and put so that it stays one.
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace reel::apps {
-
-std::string joined(const std::vector<std::string>& words, std::string_view between);
 
 /// At most `most` characters: of more, the first ones, with an ellipsis for the rest.
 std::u32string shortened(std::u32string characters, std::size_t most);

@@ -10,7 +10,7 @@ const StringPairs& sentence_defaults() {
   return defaults;
 }
 
-void declare_translate(Options& o, TranslateConfig& c) {
+void declare_train(Options& o, TranslateConfig& c) {
   const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
   o.section("Data", Fixed::yes);
   o.add(&c.data, "D,data", "DIR",

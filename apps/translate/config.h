@@ -39,7 +39,7 @@ struct TranslateConfig {
       .batch_size = 128, .learning_rate = 5e-4, .schedule = "invsqrt", .lr_warmup = 50'000, .out = "runs/translate"};
 };
 
-void declare_translate(Options& options, TranslateConfig& config);
+void declare_train(Options& options, TranslateConfig& config);
 
 /// What is the default instead where no data is named: enough for the built-in sentences, in half a minute on one core.
 const StringPairs& sentence_defaults();

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "apps/common/eval_mode.h"
-#include "apps/common/words.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
 #include "data/bleu.h"
+#include "data/joined.h"
 
 namespace reel::apps {
 
@@ -26,7 +26,7 @@ TranslationScore compare(const std::vector<std::string>& translations, const dat
   std::vector<std::string> references;
   Hits exact;
   for (std::size_t i = 0; i < translations.size(); ++i) {
-    references.push_back(joined(data::split_words(text.targets[i], target.rules()), " "));
+    references.push_back(data::joined(data::split_words(text.targets[i], target.rules()), " "));
     exact += {translations[i] == references[i] ? 1 : 0, 1};
   }
   return {data::corpus_bleu(translations, references).score, exact.share(), translations.size()};

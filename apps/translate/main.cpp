@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   using namespace reel::apps;
   return run_program({"translate",
                       "A model that translates sentences.",
-                      {make_verb("train", "learn from sentence pairs", declare_translate, train_translator),
+                      {make_verb("train", "learn from sentence pairs", declare_train, train),
                        make_verb("eval", "perplexity and BLEU of the test parts", declare_eval, eval),
                        make_verb("predict", "translate sentences", declare_predict, predict)}},
                      argc, argv);

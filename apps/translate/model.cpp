@@ -38,7 +38,7 @@ TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::fi
   try {
     TrainedTranslator trained;
     Options options;
-    declare_translate(options, trained.config);
+    declare_train(options, trained.config);
     options.restore(string_pairs_from(note(checkpoint, "options")));
     trained.source.emplace(note(checkpoint, "source vocabulary").get<std::string>());
     trained.target.emplace(note(checkpoint, "target vocabulary").get<std::string>());

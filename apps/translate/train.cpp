@@ -190,7 +190,7 @@ void check_heads(const TranslateConfig& config) {
 
 }  // namespace
 
-void train_translator(Options& options, TranslateConfig& config) {
+void train(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
   use_threads(training.threads);
   std::optional<Checkpoint> saved;

@@ -6,6 +6,6 @@
 namespace reel::apps {
 
 /// Trains as `config` says; `options` are those that filled it.
-void train_translator(Options& options, TranslateConfig& config);
+void train(Options& options, TranslateConfig& config);
 
 }  // namespace reel::apps

@@ -98,7 +98,6 @@ void copy(Sizes sizes, const From* from, Sizes from_strides, To* to, Sizes to_st
       return detail::copy_transposed(sizes, from_axis, to_axis, from, from_strides, to, to_strides);
     }
   }
-  constexpr int64_t copies_per_chunk = 2 * elements_per_chunk;
   const Nest<2> nest(sizes, {from_strides, to_strides});
   for_each_piece(nest, copies_per_chunk, copies_per_chunk, [&](const auto& offsets, int64_t count) {
     detail::copy_row(count, from + offsets[0], nest.row_stride(0), to + offsets[1], nest.row_stride(1));

@@ -15,9 +15,6 @@
 namespace reel::kernels {
 namespace {
 
-// Elements to copy: fewer are not worth a second thread.
-constexpr int64_t chunk_copies = 32'768;
-
 // From this many matrices in a batch on, each thread takes whole ones. Fewer are worked off one by one, by all threads.
 constexpr int64_t large_batch = 8;
 
@@ -48,7 +45,7 @@ template <class T>
 Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), stride = depth * panel_width<T>;
   T* const first = buffer.room(x.how.cut.panels * stride);
-  parallel_for(x.how.cut.panels, divide_up(chunk_copies, panel_width<T> * std::max<int64_t>(depth, 1)),
+  parallel_for(x.how.cut.panels, divide_up(copies_per_chunk, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
                    const Range columns = x.columns({p, p + 1});
@@ -63,7 +60,7 @@ template <class T>
 const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
   T* const first = buffer.room(tiles.size() * size);
-  parallel_for(tiles.size(), divide_up(chunk_copies, size), [&](int64_t begin, int64_t end) {
+  parallel_for(tiles.size(), divide_up(copies_per_chunk, size), [&](int64_t begin, int64_t end) {
     // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
     // for lines that collide.
     constexpr int64_t columns_at_once = 8;
@@ -301,7 +298,7 @@ void multiply_transposed(const Plan<T>& x, Plan<T> transposed) {
   thread_local Buffer<T> buffer;
   transposed.c = buffer.room(x.m * x.n);
   multiply_as_it_lies(transposed);
-  parallel_for(x.how.cut.panels, divide_up(chunk_copies, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
+  parallel_for(x.how.cut.panels, divide_up(copies_per_chunk, panel_width<T> * x.m), [&](int64_t begin, int64_t end) {
     thread_local Buffer<T> panel_buffer;
     T* const panel = panel_buffer.room(x.m * panel_width<T>);
     for (int64_t p = begin; p < end; ++p) {

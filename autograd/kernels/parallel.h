@@ -28,9 +28,10 @@ struct Range {
   int64_t size() const { return end - begin; }
 };
 
-/// What is worth a second thread: this many numbers, read and written once, or this many multiplications of a matrix
-/// product, which take some microseconds.
+/// What is worth a second thread: this many numbers, read, worked on and written once, or only copied, or this many
+/// multiplications of a matrix product, which take some microseconds.
 inline constexpr int64_t elements_per_chunk = 16384;
+inline constexpr int64_t copies_per_chunk = 2 * elements_per_chunk;
 inline constexpr int64_t multiplications_per_chunk = 250'000;
 
 /// The grain for items of `size` elements.

@@ -4,12 +4,6 @@
 
 using namespace reel::apps;
 
-TEST_CASE("words are joined", "[words]") {
-  CHECK(joined({}, ", ").empty());
-  CHECK(joined({"a"}, ", ") == "a");
-  CHECK(joined({"a", "", "b"}, ", ") == "a, , b");
-}
-
 TEST_CASE("what is too long ends in an ellipsis", "[words]") {
   CHECK(shortened(U"", 0).empty());
   CHECK(shortened(U"ßé", 0).empty());
