@@ -9,7 +9,8 @@ namespace {
 
 /// A new tensor whose elements are next(), one after another.
 template <class Next>
-Tensor generate(const Shape& shape, DType dtype, Next next) {
+Tensor generate(const char* operation, const Shape& shape, DType dtype, Next next) {
+  check_size(operation, shape);
   Tensor result(shape, dtype);
   with_type(dtype, [&]<class T>(T) {
     std::generate_n(result.data<T>(), result.numel(), [&] { return static_cast<T>(next()); });
@@ -24,28 +25,32 @@ Tensor tensor(const Shape& shape, const std::vector<double>& values, DType dtype
   if (static_cast<int64_t>(values.size()) != numel(shape)) {
     fail("tensor: ", values.size(), " values do not fill the shape ", shape, " of ", numel(shape));
   }
-  return generate(shape, dtype, [value = values.begin()]() mutable { return *value++; });
+  return generate("tensor", shape, dtype, [value = values.begin()]() mutable { return *value++; });
 }
 
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
 Tensor full(const Shape& shape, double value, DType dtype) {
-  return generate(shape, dtype, [value] { return value; });
+  return generate("full", shape, dtype, [value] { return value; });
 }
 
-Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
-Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor zeros(const Shape& shape, DType dtype) {
+  return generate("zeros", shape, dtype, [] { return 0; });
+}
+Tensor ones(const Shape& shape, DType dtype) {
+  return generate("ones", shape, dtype, [] { return 1; });
+}
 
 Tensor arange(int64_t count, DType dtype) {
-  return generate({count}, dtype, [next = int64_t{0}]() mutable { return static_cast<double>(next++); });
+  return generate("arange", {count}, dtype, [next = int64_t{0}]() mutable { return static_cast<double>(next++); });
 }
 
 Tensor randn(const Shape& shape, DType dtype, Generator& generator) {
-  return generate(shape, dtype, [&] { return generator.normal(); });
+  return generate("randn", shape, dtype, [&] { return generator.normal(); });
 }
 
 Tensor uniform(const Shape& shape, double low, double high, DType dtype, Generator& generator) {
-  return generate(shape, dtype, [&] { return low + (high - low) * generator.uniform(); });
+  return generate("uniform", shape, dtype, [&] { return low + (high - low) * generator.uniform(); });
 }
 
 }  // namespace reel

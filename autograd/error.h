@@ -21,10 +21,13 @@ std::string text(const Parts&... parts) {
   return std::move(out).str();
 }
 
-/// throw Error(text(parts...))
+/// Throws an Error of the parts. Numbers have so many digits that one that was refused does not look like another.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  throw Error(text(parts...));
+  std::ostringstream out;
+  out.precision(15);
+  (out << ... << parts);
+  throw Error(std::move(out).str());
 }
 
 }  // namespace reel

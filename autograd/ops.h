@@ -135,11 +135,12 @@ Tensor stack(const std::vector<Tensor>& parts, int axis);
 /// Pieces of `length` along an axis, the last perhaps shorter; at least one. Views.
 std::vector<Tensor> split(const Tensor& x, int64_t length, int axis);
 /// Zeros of `shape`, with y written to the slice (start, start + step, ...) of an axis: slice's adjoint. (PyTorch's
-/// slice_scatter writes into a copy of another tensor, and its scatter_add adds to one.)
+/// slice_scatter writes into a copy of another tensor.)
 Tensor slice_scatter(const Tensor& y, const Shape& shape, int axis, int64_t start, int64_t step = 1);
 /// The elements of x that index names along an axis: index, and so the result, has x's shape but for that axis.
 Tensor gather(const Tensor& x, int axis, const Ids& index);
-/// y, shaped as index, added up along an axis of `size` where index says, into zeros: gather's adjoint.
+/// y, shaped as index, added up along an axis of `size` where index says, into zeros: gather's adjoint. (PyTorch's adds
+/// to another tensor; in both, its index may be smaller along the other axes.)
 Tensor scatter_add(const Tensor& y, int axis, const Ids& index, int64_t size);
 /// Row ids[...] of table (V, D) -> (..., D)
 Tensor embedding(const Tensor& table, const Ids& ids);

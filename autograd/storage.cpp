@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -58,7 +59,8 @@ void forbid_access([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size
 #endif
 }
 
-double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+/// To a hundredth.
+double gib(std::size_t bytes) { return std::round(static_cast<double>(bytes) / (1 << 30) * 100) / 100; }
 
 /// The free parts of the range; neighbours are one.
 class Holes {

@@ -36,12 +36,16 @@ class Pause {
 /// The state of one backward pass.
 struct Tape::Pass {
   std::vector<Tensor> of_entry;                      // the gradient of each entry's result, as far as it is known
+  std::vector<bool> leads_on{};                      // which results depend on what gradients() was asked for
   std::vector<std::pair<Tensor, Tensor>> of_leaf{};  // leaf and gradient: only what gradients() was asked for
   bool accumulate = false;                           // into the leaves' own grad()
 
   /// Where the gradients of this input add up; null if nobody asked for them.
   Tensor* sum_of(const Source& source) {
-    if (source.kind == Source::entry && source.index < of_entry.size()) return &of_entry[source.index];
+    if (source.kind == Source::entry) {
+      const bool wanted = source.index < of_entry.size() && (accumulate || leads_on[source.index]);
+      return wanted ? &of_entry[source.index] : nullptr;
+    }
     if (source.kind != Source::leaf) return nullptr;
     Tensor leaf = source.tensor;
     if (accumulate) return &leaf.impl().grad;
@@ -87,26 +91,29 @@ Tape::Form Tape::form_of(const Source& source) const {
 
 void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
   if (used_up_) {
-    fail(operation, ": recorded on a tape that has run backward already; make a new Tape for the next step");
+    fail(operation,
+         ": recorded on a tape that has run backward already; let it go out of scope, then make a new one for "
+         "the next step");
   }
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
-  // An operation may return its input: a new handle for the result lets the input keep its own entry.
-  if (has_recorded(result) || result.requires_grad()) result = detach(result);
+  // An operation may return an input: a new handle for the result lets the input stay what it is.
+  auto is_result = [&](const Tensor& x) { return x.same(result); };
+  if (has_recorded(result) || std::any_of(inputs.begin(), inputs.end(), is_result)) result = detach(result);
   result.impl().tape = serial_;
   result.impl().entry = entries_.size();
   entries_.push_back(std::move(entry));
 }
 
-std::size_t Tape::entry_of(const char* caller, const Tensor& y) const {
-  if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute the loss again");
+std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y) const {
+  if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute ", name, " again");
   if (!has_recorded(y)) {
-    fail(caller,
-         ": the loss was not recorded on this tape; compute it from tensors that require a gradient while the "
+    fail(caller, ": ", name,
+         " was not recorded on this tape; compute it from tensors that require a gradient while the "
          "tape lives");
   }
   if (y.numel() != 1)
-    fail(caller, ": the loss has the shape ", y.shape(), "; need one element, such as its sum or mean");
+    fail(caller, ": ", name, " has the shape ", y.shape(), "; need one element, such as its sum or mean");
   return y.impl().entry;
 }
 
@@ -126,7 +133,7 @@ void Tape::run(std::size_t last, Pass& pass) {
 }
 
 void Tape::backward(const Tensor& loss) {
-  const std::size_t last = entry_of("backward", loss);
+  const std::size_t last = entry_of("backward", "the loss", loss);
   used_up_ = true;
   Pause pause(true);
   Pass pass{std::vector<Tensor>(last + 1)};
@@ -135,16 +142,24 @@ void Tape::backward(const Tensor& loss) {
 }
 
 std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create) {
-  const std::size_t last = entry_of("gradients", y);
+  const std::size_t last = entry_of("gradients", "y", y);
   Pause pause(create == CreateGraph::no);
   Pass pass{std::vector<Tensor>(last + 1)};
+  pass.leads_on.resize(last + 1);
   for (const Tensor& x : xs) {
     const Source source = source_of(x);
     if (source.kind == Source::constant) {
       fail("gradients: an x of the shape ", x.shape(),
-           " needs no gradient; call set_requires_grad() on it before y is computed");
+           " needs no gradient on this tape; call set_requires_grad() on it, or on its detach() if another tape "
+           "computed "
+           "it, before y is computed");
     }
     if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
+    if (source.kind == Source::entry && source.index <= last) pass.leads_on[source.index] = true;
+  }
+  for (std::size_t i = 0; i <= last; ++i) {
+    auto is_wanted = [&](const Source& input) { return pass.sum_of(input) != nullptr; };
+    if (std::ranges::any_of(entries_[i].inputs, is_wanted)) pass.leads_on[i] = true;
   }
   run(last, pass);
 

@@ -104,7 +104,7 @@ class Tape {
   bool needs_any(Inputs inputs) const;
   Form form_of(const Source& source) const;
   void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
-  std::size_t entry_of(const char* caller, const Tensor& y) const;
+  std::size_t entry_of(const char* caller, const char* name, const Tensor& y) const;
   void run(std::size_t last, Pass& pass);
 
   std::uint64_t serial_;

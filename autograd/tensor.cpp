@@ -8,6 +8,7 @@
 #include "autograd/error.h"
 #include "autograd/kernels/copy.h"
 #include "autograd/row_gradient.h"
+#include "autograd/tape.h"
 
 namespace reel {
 
@@ -129,6 +130,10 @@ void copy(const Tensor& from, const Tensor& to) {
     if (to.stride(axis) == 0 && to.size(axis) > 1) {
       fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
     }
+  }
+  if (needs_gradient(to) && !to.requires_grad()) {
+    fail("copy: a gradient flows to the numbers ", to.shape(),
+         " that it writes over, on the tape that records, and would be wrong; use a new tensor");
   }
   if (from.shares_storage(to)) return copy(copy_of(from), to);  // what is written may be read again
   with_type(from.dtype(), [&]<class From>(From) {

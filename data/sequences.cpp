@@ -14,14 +14,10 @@ std::size_t checked_row(const char* who, int64_t row, int64_t count) {
 
 }  // namespace
 
-std::vector<Tokens> encode_all(const WordTokenizer& tokenizer, std::span<const std::string> texts) {
-  std::vector<Tokens> sequences;
-  sequences.reserve(texts.size());
-  for (const std::string& text : texts) {
-    sequences.push_back(tokenizer.encode(text, Unseen::replace));
-    if (sequences.back().empty()) sequences.back().push_back(unknown_id);
-  }
-  return sequences;
+Tokens encode(const WordTokenizer& tokenizer, std::string_view text) {
+  Tokens tokens = tokenizer.encode(text, Unseen::replace);
+  if (tokens.empty()) tokens.push_back(unknown_id);
+  return tokens;
 }
 
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences) {

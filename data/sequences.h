@@ -17,9 +17,9 @@ namespace reel::data {
 
 using Tokens = std::vector<std::int32_t>;
 
-/// The tokens of each text, one or more: <unk> stands for a word that is not in the vocabulary, and for the words of a
+/// The tokens of a text, one or more: <unk> stands for a word that is not in the vocabulary, and for the words of a
 /// text that has none, such as <br />.
-std::vector<Tokens> encode_all(const WordTokenizer& tokenizer, std::span<const std::string> texts);
+Tokens encode(const WordTokenizer& tokenizer, std::string_view text);
 
 /// How many tokens each sequence has; what bucketed batches go by.
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);

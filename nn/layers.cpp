@@ -35,16 +35,24 @@ LayerNorm::LayerNorm(int64_t width, double epsilon, DType dtype)
     : weight(parameter("weight", ones({width}, dtype))),
       bias(parameter("bias", zeros({width}, dtype))),
       epsilon_(epsilon) {
-  if (!(epsilon >= 0)) fail("LayerNorm: epsilon is ", epsilon, "; need at least 0");
+  if (!(epsilon >= 0 && std::isfinite(epsilon))) fail("LayerNorm: epsilon is ", epsilon, "; need a finite number >= 0");
 }
 
 Dropout::Dropout(double p) : p_(p) {
   if (!(p >= 0 && p <= 1)) fail("Dropout: p is ", p, "; need 0 <= p <= 1");
 }
 
-Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
-    : weight(parameter("weight", initial({out, in, kernel}, in * kernel, dtype))), options_(options) {
+namespace {
+
+int64_t checked_width(int64_t kernel) {
   if (kernel < 1) fail("Conv1d: the kernel is ", kernel, " wide; need at least 1");
+  return kernel;
+}
+
+}  // namespace
+
+Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
+    : weight(parameter("weight", initial({out, in, checked_width(kernel)}, in * kernel, dtype))), options_(options) {
   const auto [stride, padding, dilation] = options;
   if (stride < 1 || padding < 0 || dilation < 1) {
     fail("Conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");

@@ -29,6 +29,7 @@ void Module::load_state_dict(const StateDict& state) {
   }
   for (const auto& [name, value] : state) {
     if (!find(parameters_, name)) complain(name + " is not in the model");
+    if (find(state, name) != &value) complain(name + " is there twice");
   }
   if (!problems.empty()) fail("load_state_dict: the weights are of another model: ", problems);
 

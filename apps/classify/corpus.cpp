@@ -34,8 +34,8 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
 }  // namespace
 
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  data::Tokens tokens = std::move(data::encode_all(tokenizer, std::span(&text, 1)).front());
-  return data::cut_to(std::move(tokens), config.length, config.keep == "end" ? data::Keep::end : data::Keep::start);
+  return data::cut_to(data::encode(tokenizer, text), config.length,
+                      config.keep == "end" ? data::Keep::end : data::Keep::start);
 }
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,

@@ -11,6 +11,7 @@
 #include "apps/common/command.h"
 #include "apps/common/numbers.h"
 #include "apps/common/texts.h"
+#include "apps/common/words.h"
 
 namespace reel::apps {
 namespace {
@@ -65,8 +66,8 @@ void eval(Options& options, EvalConfig& c) {
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
   for (const char* name : {"label-column", "text-column", "header"}) {
-    if (validation && options.given(name)) {
-      throw UsageError(text("--", name, ": only with --data; what validates is read as in training"));
+    if ((validation || trained.config.data.empty()) && options.given(name)) {
+      throw UsageError(text("--", name, ": only with --data; without it, texts are read as in training"));
     }
   }
   if (!part && !validation) part = read_other_part(c.data, trained);
@@ -98,7 +99,8 @@ void predict(Options&, PredictConfig& c) {
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
     const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));
-    std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << text << std::endl;
+    std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << on_one_line(text)
+              << std::endl;
   });
 }
 

@@ -11,6 +11,7 @@
 #include "apps/common/head_maps.h"
 #include "apps/common/numbers.h"
 #include "apps/common/trainer.h"
+#include "apps/common/words.h"
 #include "autograd/tape.h"
 #include "data/batch_order.h"
 #include "data/word_dropout.h"
@@ -176,26 +177,24 @@ class ClassifyTask : public Task {
 }  // namespace
 
 void train(Options& options, ClassifyConfig& config) {
-  use_threads(config.training.threads);
-  std::optional<Checkpoint> saved;
-  TrainedClassifier trained;
-  if (config.training.resume) {
-    saved = load_run(config.training.out, "classify", options);
-    trained = restore_classifier(*saved, checkpoint_path(config.training.out));
-  } else {
-    if (config.data.empty()) options.set_defaults(review_defaults());
-    start_random(config.training);
-  }
+  TrainingConfig& training = config.training;
+  const std::optional<Checkpoint> saved =
+      begin_run("classify", options, training, config.data.empty() ? review_defaults() : StringPairs{});
   options.refuse_idle();
+  for (const char* column : {"label-column", "text-column", "header"}) {
+    if (config.data.empty() && options.given(column)) {
+      throw UsageError(text("--", column, ": the built-in reviews have no columns; name a table with --data"));
+    }
+  }
+  TrainedClassifier trained;
+  if (saved) trained = restore_classifier(*saved, checkpoint_path(training.out));
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
     trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));
   }
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));
-  Trainer trainer("classify", options, config.training, task,
-                  plan_epochs(config.training, config.epochs, task.examples_per_epoch()));
-  if (saved) trainer.resume(*saved);
-  trainer.run();
+  Trainer trainer("classify", options, training, task, plan_epochs(training, config.epochs, task.examples_per_epoch()));
+  trainer.run(saved);
 }
 
 }  // namespace reel::apps

@@ -14,6 +14,7 @@
 #include "apps/common/nearest.h"
 #include "apps/common/terminal.h"
 #include "apps/common/words.h"
+#include "data/characters.h"
 
 namespace reel::apps {
 
@@ -95,7 +96,7 @@ void dispatch(const Program& program, std::span<const std::string> arguments, st
 
 int run_program(const Program& program, std::span<const std::string> arguments, std::ostream& out, std::ostream& err) {
   std::string command = program.name;
-  auto report = [&](const auto&... parts) { err << text(command, ": ", parts..., "\n") << std::flush; };
+  auto report = [&](const auto&... parts) { err << data::printable(text(command, ": ", parts...)) << std::endl; };
   try {
     ThrowAtFailure guard(out);
     dispatch(program, arguments, out, command);

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers that tell one run's data from another's: of tokens and labels, and of where each text ends.
+// A checksum of a run's data, which tells them from others: of tokens, labels, and where each text ends.
 
 #include <array>
 #include <cstdint>

@@ -15,8 +15,15 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch
 
 void watch_interrupts() {
   struct sigaction action {};
-  action.sa_handler = [](int number) { noted = number; };
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second signal finds the default: the end
+  action.sa_handler = [](int number) {
+    if (noted == 0) {
+      noted = number;
+    } else {  // the second one, perhaps of another kind: what it does by default, as soon as this returns
+      signal(number, SIG_DFL);
+      raise(number);
+    }
+  };
+  action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction before {};

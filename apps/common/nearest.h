@@ -11,8 +11,8 @@ namespace reel::apps {
 /// (Damerau and Levenshtein's distance, in its optimal string alignment form).
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The name that `word` is the initials of (lr for learn-rate), or begins or ends, or comes near to, a third of its
-/// letters wrong at most; empty where there is none.
+/// The name that `word` is the initials of (lr for learn-rate), or begins or ends, or comes near to, with at most a
+/// third of its letters wrong; empty where there is none.
 std::string nearest_name(std::string_view word, std::span<const std::string> names);
 
 }  // namespace reel::apps

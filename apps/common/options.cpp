@@ -20,7 +20,7 @@ template <class... Parts>
   throw UsageError(text(parts...));
 }
 
-/// The seeds' scripts write --tb_dir, others --tb-dir.
+/// The PyTorch scripts that Reel follows write --tb_dir, others --tb-dir.
 std::string with_hyphens(std::string_view name) {
   std::string out(name);
   std::replace(out.begin(), out.end(), '_', '-');

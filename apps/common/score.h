@@ -13,7 +13,7 @@ struct Hits {
   std::int64_t right = 0;
   std::int64_t all = 0;
 
-  /// Of what was asked, at least once, the part that was right.
+  /// The share that was right, of at least one.
   double share() const { return static_cast<double>(right) / static_cast<double>(all); }
   Hits& operator+=(const Hits& more);
 };
@@ -22,7 +22,7 @@ struct Hits {
 /// each V scores, and each is one of them.
 Hits count_hits(const Tensor& scores, const Ids& targets);
 
-/// What predictions, of tokens or of whole texts, come to.
+/// How good predictions are, of tokens or of whole texts.
 struct Score {
   double loss = 0;      // mean of -log p of what was right, in nats
   double accuracy = 0;  // share of the predictions that held the right one most probable

@@ -56,12 +56,20 @@ ScoreSum score_sum_from(const Json& json) {
 
 }  // namespace
 
-Checkpoint load_run(const std::string& folder, const std::string& app, Options& options) {
-  Checkpoint saved = load_checkpoint(checkpoint_path(folder), app);
+std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
+                                    const StringPairs& defaults) {
+  use_threads(config.threads);
+  if (!config.resume) {
+    options.set_defaults(defaults);
+    start_random(config);
+    return std::nullopt;
+  }
+  Checkpoint saved = load_checkpoint(checkpoint_path(config.out), app);
   const auto kept = string_pairs_from(note(saved, "options"));
   options.restore(kept);
   for (const auto& [name, value] : options.values()) {
-    if (options.is_fixed(name) && std::find(kept.begin(), kept.end(), std::pair(name, value)) == kept.end()) {
+    const bool is_kept = std::find(kept.begin(), kept.end(), std::pair(name, value)) != kept.end();
+    if (options.given(name) && options.is_fixed(name) && !is_kept) {
       throw UsageError(text("--", name, " cannot change within a run; leave it out with --resume, or start anew"));
     }
   }
@@ -134,7 +142,8 @@ void Trainer::load_optimizer(const Checkpoint& saved) {
   }
 }
 
-void Trainer::run() {
+void Trainer::run(const std::optional<Checkpoint>& saved) {
+  if (saved) resume(*saved);
   watch_interrupts();
   introduce();
   if (plan_.steps == 0) {

@@ -41,8 +41,8 @@ class Task {
   virtual BatchLoss next_loss() = 0;
   /// Scores the validation part, if there is one.
   virtual std::optional<Score> score() = 0;
-  /// Prints that score, and whatever shows what the model can do: `when` says after which step. Before the first step
-  /// there is no score, nor when a resumed run goes on from what it was when it was saved.
+  /// Prints that score if it is `scored`, and whatever shows what the model can do: `when` says after which step. It is
+  /// not scored before the first step, nor when a resumed run shows again what it had reached.
   virtual void show(const std::string& when, bool scored) = 0;
   /// After the last step: prints what the run came to, and returns it for the report.
   virtual StringPairs finish() = 0;
@@ -68,7 +68,7 @@ struct Plan {
   std::int64_t test_every;             // steps from one score and checkpoint to the next
   std::string option;                  // that says how long: num-batches
   std::int64_t examples_per_step;      // a step with an epoch's last batch may have fewer
-  std::int64_t batches_per_epoch = 0;  // test_every steps, the last one perhaps of fewer batches; 0 for endless data
+  std::int64_t batches_per_epoch = 0;  // an epoch is test_every steps, the last perhaps of fewer batches; 0: no epochs
 
   /// Batches in the step after `done` steps: `most`, or what is left of the epoch.
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
@@ -77,9 +77,11 @@ struct Plan {
 /// `epochs` times through so many examples, with a score after each time.
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
 
-/// For --resume: the checkpoint that a run of `app` has left in `folder`; puts its options back, except those given
-/// anew. Throws UsageError if one that is fixed was given another value.
-Checkpoint load_run(const std::string& folder, const std::string& app, Options& options);
+/// What each run begins with: its threads; with --resume, the checkpoint that a run of `app` has left in --out, whose
+/// options are put back, except those given anew; otherwise a seed, and `defaults` for what was not given. Throws
+/// UsageError if an option that is fixed was given another value.
+std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
+                                    const StringPairs& defaults = {});
 
 class Trainer {
  public:
@@ -87,12 +89,10 @@ class Trainer {
   /// writing into the folder.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
-  /// Goes on where `saved` was, whose weights the model has already. Throws UsageError if the optimizer cannot go on
-  /// with the state that is kept, and Error if the data have changed or another version wrote it.
-  void resume(const Checkpoint& saved);
-
-  /// Takes the steps that are left and finishes, or stops early at an interrupt; saves either way.
-  void run();
+  /// Takes all steps, or those that are left after `saved`, whose weights the model has already, and finishes; or stops
+  /// early at an interrupt. Saves either way. Throws UsageError if the optimizer cannot go on with what is saved of it,
+  /// and Error if the data have changed or another version wrote it.
+  void run(const std::optional<Checkpoint>& saved = {});
 
  private:
   struct Step {
@@ -101,6 +101,7 @@ class Trainer {
     double learning_rate = 0;
   };
 
+  void resume(const Checkpoint& saved);
   void load_optimizer(const Checkpoint& saved);
   void introduce() const;
   /// False if an interrupt ended them early.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "autograd/utf8.h"
 #include "data/characters.h"
 
 namespace reel::apps {
@@ -12,6 +13,22 @@ std::u32string shortened(std::u32string characters, std::size_t most) {
   characters.resize(most);
   if (most > 0) characters.back() = U'\u2026';  // ellipsis
   return characters;
+}
+
+namespace {
+
+std::u32string characters_of_one_line(std::string_view text) {
+  std::u32string characters = decode_utf8(text);
+  std::ranges::replace_if(characters, data::is_control, U' ');
+  return characters;
+}
+
+}  // namespace
+
+std::string on_one_line(std::string_view text) { return encode_utf8(characters_of_one_line(text)); }
+
+std::string excerpt(std::string_view text, std::size_t longest) {
+  return encode_utf8(shortened(characters_of_one_line(text), longest));
 }
 
 std::string in_quotes(std::string_view word) { return "\"" + data::printable(word) + "\""; }

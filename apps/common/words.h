@@ -1,5 +1,5 @@
 #pragma once
-// Words cut to fit a line, and put so that it stays one.
+// Words and texts made fit for one line.
 
 #include <cstddef>
 #include <string>
@@ -9,6 +9,12 @@ namespace reel::apps {
 
 /// At most `most` characters: of more, the first ones, with an ellipsis for the rest.
 std::u32string shortened(std::u32string characters, std::size_t most);
+
+/// A text on one line: a space for each line end, and for whatever else a terminal would obey. Throws if it is not
+/// UTF-8.
+std::string on_one_line(std::string_view text);
+/// The beginning of that, at most `longest` characters.
+std::string excerpt(std::string_view text, std::size_t longest);
 
 /// `word` for a message, on one line whatever it holds (data::printable).
 std::string in_quotes(std::string_view word);

@@ -27,9 +27,9 @@ enum class Parts { all, scored };
 
 /// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
-/// count as unknown. A given tokenizer may have no token for that: then it throws, naming them and, if all parts
-/// are asked for, saying that this is not the text that the run learnt from. Throws if a part has fewer than two
-/// tokens; the training part may where a tokenizer is given.
+/// count as unknown. A given tokenizer may have no token for unknown ones: then this throws, naming them and, if all
+/// parts are asked for, saying that it is not the text that the run learnt from. Throws if a part has fewer than two
+/// tokens; with a given tokenizer, the training part is not asked.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
                    Parts parts = Parts::all);
 

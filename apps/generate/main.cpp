@@ -1,4 +1,4 @@
-// generate: a model that learns to write, character by character.
+// generate: a model that learns to write.
 
 #include <iostream>
 
@@ -102,10 +102,11 @@ void sample(Options& options, SampleConfig& c) {
 
 int main(int argc, char** argv) {
   using namespace reel::apps;
-  return run_program({"generate",
-                      "A model that learns to write, character by character.",
-                      {make_verb("train", "learn from a text", declare_train, train),
-                       make_verb("eval", "score a trained model on the whole validation part", declare_eval, eval),
-                       make_verb("sample", "let a trained model write", declare_sample, sample)}},
-                     argc, argv);
+  return run_program(
+      {"generate",
+       "A model that learns to write.",
+       {make_verb("train", "learn from a text", declare_train, train),
+        make_verb("eval", "score a trained model on the whole validation or test part", declare_eval, eval),
+        make_verb("sample", "let a trained model write", declare_sample, sample)}},
+      argc, argv);
 }

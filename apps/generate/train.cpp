@@ -160,17 +160,11 @@ class GenerateTask : public Task {
 
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
-  use_threads(training.threads);
-  std::optional<Checkpoint> saved;
-  TrainedModel trained;
-  if (training.resume) {
-    saved = load_run(training.out, "generate", options);
-    if (config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
-    trained = restore_model(*saved, checkpoint_path(training.out));
-  } else {
-    start_random(training);
-  }
+  const std::optional<Checkpoint> saved = begin_run("generate", options, training);
+  if (saved && config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
   options.refuse_idle();
+  TrainedModel trained;
+  if (saved) trained = restore_model(*saved, checkpoint_path(training.out));
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer));
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 
@@ -178,8 +172,7 @@ void train(Options& options, GenerateConfig& config) {
   Trainer trainer("generate", options, training, task,
                   {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches",
                    training.batch_size * training.accumulate});
-  if (saved) trainer.resume(*saved);
-  trainer.run();
+  trainer.run(saved);
 }
 
 }  // namespace reel::apps

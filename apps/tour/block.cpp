@@ -10,13 +10,6 @@
 namespace reel::apps {
 namespace {
 
-const Tensor& parameter_of(const nn::StateDict& state, const std::string& wanted) {
-  for (const auto& [name, parameter] : state) {
-    if (name == wanted) return parameter;
-  }
-  fail("the block has no parameter ", wanted);
-}
-
 /// Mean and variance of the first word's numbers: x (b, t, k).
 Words moments(const std::string& name, const Tensor& x) {
   const Tensor word = x.select(0, 0).select(0, 0);
@@ -35,7 +28,6 @@ void show_block(std::ostream& out) {
 )";
   const int64_t b = 2, t = 4, k = 8, h = 2;
   const nn::TransformerBlock block(k, h, {.dtype = DType::f64});
-  const nn::StateDict& state = block.state_dict();
   const Tensor x = randn({b, t, k}, DType::f64);
 
   Shapes shapes;
@@ -45,12 +37,9 @@ void show_block(std::ostream& out) {
   const Tensor added = shapes.show("  + x", attended + x, "what the words were, and what they found");
   const Tensor a = shapes.show("a = norm1(...)", block.norm1(added), "");
   const Tensor hidden =
-      shapes.show("linear(a, W₀, b₀)", linear(a, parameter_of(state, "ff.0.weight"), parameter_of(state, "ff.0.bias")),
-                  text(parameter_of(state, "ff.0.weight").size(0) / k, " times as wide"));
+      shapes.show("linear(a, W₀, b₀)", block.ff.up(a), text(block.ff.up.weight.size(0) / k, " times as wide"));
   const Tensor active = shapes.show("relu", relu(hidden), "what is negative becomes 0");
-  const Tensor narrow =
-      shapes.show("linear(..., W₂, b₂)",
-                  linear(active, parameter_of(state, "ff.2.weight"), parameter_of(state, "ff.2.bias")), "and back");
+  const Tensor narrow = shapes.show("linear(..., W₂, b₂)", block.ff.down(active), "and back");
   const Tensor changed = shapes.show("  + a", narrow + a, "");
   const Tensor y = shapes.show("y = norm2(...)", block.norm2(changed), "ready for the next block");
   print(out, shapes.table());
@@ -62,7 +51,7 @@ void show_block(std::ostream& out) {
 
   out << "\n  The block's parameters, named as in the PyTorch code that Reel follows:\n";
   std::vector<Words> parameters;
-  for (const auto& [name, parameter] : state) {
+  for (const auto& [name, parameter] : block.state_dict()) {
     parameters.push_back({name, text(parameter.shape()), text(parameter.numel())});
   }
   parameters.push_back({"all", "", text(block.parameter_count())});

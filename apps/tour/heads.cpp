@@ -11,8 +11,8 @@ namespace reel::apps {
 
 void show_heads(std::ostream& out) {
   out << R"(  One attention looks for one thing at a time. Several heads, each with queries, keys and values of
-  its own, look for several. They need no loop: folded into the batch, the heads of a sentence are
-  so many sentences, and one product of matrices serves them all. Afterwards each word collects what
+  its own, look for several. They need no loop: folded into the batch, each head is one more
+  sentence of it, and one product of matrices serves them all. Afterwards each word collects what
   its heads have found, and a last matrix brings it back to its old width.
 
       y = [head 1, ..., head h] Wuᵀ        head i = softmax(Qᵢ Kᵢᵀ / √k) Vᵢ

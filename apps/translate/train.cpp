@@ -138,7 +138,8 @@ class TranslateTask : public Task {
   void show_attention(Report& report, nn::Transformer& model) {
     const std::int64_t longest = std::min<std::int64_t>(config_.length, 34);
     const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest).tokens};
-    const data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
+    data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
+    if (std::ssize(whole) - 2 == longest) whole.pop_back();  // it was cut: the model has written no end
     const data::Tokens read(whole.begin(), whole.end() - 1), written(whole.begin() + 1, whole.end());
     const EvalMode mode(model);
     const nn::Transformer::Maps maps =
@@ -180,6 +181,13 @@ class TranslateTask : public Task {
   Score score_;
 };
 
+/// Throws UsageError for other languages than those of the built-in sentences.
+void check_languages(const TranslateConfig& config) {
+  if (config.data.empty() && (config.source != "en" || config.target != "de")) {
+    throw UsageError("--source and --target: the built-in sentences are English to German; name others with --data");
+  }
+}
+
 /// Throws UsageError if the heads cannot share out the width.
 void check_heads(const TranslateConfig& config) {
   if (config.model == "transformer" && config.embedding % config.heads != 0) {
@@ -192,24 +200,13 @@ void check_heads(const TranslateConfig& config) {
 
 void train(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
-  use_threads(training.threads);
-  std::optional<Checkpoint> saved;
-  TrainedTranslator trained;
-  if (training.resume) {
-    saved = load_run(training.out, "translate", options);
-    trained = restore_translator(*saved, checkpoint_path(training.out));
-  } else {
-    if (config.data.empty()) {
-      options.set_defaults(sentence_defaults());
-      if (config.source != "en" || config.target != "de") {
-        throw UsageError(
-            "--source and --target: the built-in sentences are English to German; name others with --data");
-      }
-    }
-    check_heads(config);
-    start_random(training);
-  }
+  const std::optional<Checkpoint> saved =
+      begin_run("translate", options, training, config.data.empty() ? sentence_defaults() : StringPairs{});
   options.refuse_idle();
+  check_languages(config);
+  check_heads(config);
+  TrainedTranslator trained;
+  if (saved) trained = restore_translator(*saved, checkpoint_path(training.out));
   data::ParallelData data = read_pairs(config);
   if (config.final_run && data.tests.empty()) {
     fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
@@ -225,8 +222,7 @@ void train(Options& options, TranslateConfig& config) {
   TranslateTask task(config, std::move(data), *trained.source, *trained.target, std::move(trained.model));
   Trainer trainer("translate", options, training, task,
                   plan_epochs(training, config.epochs, task.examples_per_epoch()));
-  if (saved) trainer.resume(*saved);
-  trainer.run();
+  trainer.run(saved);
 }
 
 }  // namespace reel::apps

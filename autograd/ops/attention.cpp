@@ -22,7 +22,12 @@ void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor
   check_attention_shapes(operation, q, k, v, mask);
   check_same_dtype(operation, q, k);
   check_same_dtype(operation, q, v);
-  if (!(scale > 0 && std::isfinite(scale))) fail(operation, ": the scale is ", scale, "; need a finite number > 0");
+  with_type(q.dtype(), [&]<class T>(T) {
+    if (!(scale > 0 && std::isnormal(static_cast<T>(scale)))) {
+      fail(operation, ": the scale is ", scale, "; need a number > 0 that is neither infinite nor denormal in ",
+           q.dtype());
+    }
+  });
   if (!(drop >= 0 && drop < 1)) fail(operation, ": drop is ", drop, "; need 0 <= drop < 1");
 }
 
@@ -122,11 +127,15 @@ Mask padding_of_each(const Mask& mask, int64_t B) {
 /// Throws unless `starts` are those of texts in this many rows.
 void check_starts(const char* name, const Ids& starts, int64_t rows) {
   const auto& values = starts.values();
-  if (starts.rank() != 1 || values.empty() || values.front() != 0 || values.back() != rows ||
-      !std::is_sorted(values.begin(), values.end())) {
-    fail("packed_attention: ", name, " is ", starts.shape(), values.empty() ? "" : text(" and ends in ", values.back()),
-         "; need ascending numbers from 0 to ", rows, ", the number of rows");
+  const auto falls = std::is_sorted_until(values.begin(), values.end());
+  if (starts.rank() == 1 && !values.empty() && values.front() == 0 && values.back() == rows && falls == values.end()) {
+    return;
   }
+  std::string found;
+  if (!values.empty()) found = text(" from ", values.front(), " to ", values.back());
+  if (falls != values.end()) found += text(", with ", *falls, " after ", *(falls - 1));
+  fail("packed_attention: ", name, " is ", starts.shape(), found, "; need ascending numbers from 0 to ", rows,
+       ", the number of rows");
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ void AttentionProblem::lay_out(Generator& generator) {
   }
   // Kept weights may take 25/8 times the memory of q: enough for 24 of 32 heads with 512 keys, 128 wide, and still
   // growing with the length of a text, not with its square.
-  const int64_t room = Tape::recording() ? q.numel() * 25 / 8 : 0;
+  const bool comes_back = needs_gradient(q) || needs_gradient(k) || needs_gradient(v);
+  const int64_t room = comes_back ? q.numel() * 25 / 8 : 0;
   Offsets next;
   for (Part& part : parts) {
     const kernels::AttentionShape sizes = shape(part);

@@ -89,6 +89,7 @@ Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t
     fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start,
          " in steps of ", step);
   }
+  step = std::min(step, std::max<int64_t>(shape[axis], 1));  // a larger one would overflow a stride
   const int64_t end = length == 0 ? start : start + last * step + 1;
   Tensor x = zeros(shape, y.dtype());
   copy(y, part_of(x, axis, start, length, step));

@@ -70,7 +70,7 @@ struct Targets {
       const std::int32_t target = targets.values()[i];
       if (target == options.ignore_index) continue;
       if (target < 0 || target >= x.size(-1)) {
-        fail(operation, ": the target ", target, " is outside 0 .. ", x.size(-1) - 1, " and not the ignored ",
+        fail(operation, ": the target ", target, " is none of ", x.size(-1), " classes and not the ignored ",
              options.ignore_index);
       }
       picked.values()[i] = target;

@@ -12,6 +12,7 @@ namespace {
 Shape complete(const char* operation, Shape shape, const Shape& from) {
   const int64_t count = numel(from);
   int unknown = -1;
+  const Shape wanted = shape;
   Shape given = shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] >= 0) continue;
@@ -27,7 +28,7 @@ Shape complete(const char* operation, Shape shape, const Shape& from) {
   if (unknown >= 0 && known == 0) fail(operation, ": ", shape, " leaves -1 open, as another size is 0; give it");
   if (unknown >= 0) shape[unknown] = count / known;
   if (numel(shape) != count) {
-    fail(operation, ": ", from, " holds ", count, " elements, ", shape, " does not");
+    fail(operation, ": ", from, " holds ", count, " elements, ", wanted, " does not");
   }
   return shape;
 }

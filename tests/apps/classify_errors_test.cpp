@@ -128,6 +128,18 @@ TEST_CASE("classify: what validated a run is scored without --data only while it
   check_refused(here.run("classify", "eval --from run --label-column 1"), 2, "--label-column: only with --data");
 }
 
+TEST_CASE("columns are refused where there is no table", "[classify]") {
+  TinyTexts here;
+  const std::string small = "-e 1 -E 4 -H 1 -d 1 --lr-warmup 0 --schedule constant --out run ";
+  for (const std::string option : {"label-column rating", "text-column 2", "header"}) {
+    const std::string name = "--" + option.substr(0, option.find(' '));
+    check_refused(here.run("classify", "train " + small + "--" + option), 2,
+                  name + ": the built-in reviews have no columns");
+  }
+  REQUIRE(here.run("classify", "train " + small).status == 0);
+  check_refused(here.run("classify", "eval --from run --label-column 7"), 2, "--label-column: only with --data");
+}
+
 TEST_CASE("a new label tells that the data have changed", "[classify]") {
   TinyTexts here;
   const std::string reason =

@@ -191,15 +191,17 @@ TEST_CASE("lines that are empty are no texts", "[classify]") {
   CHECK(lines.out.ends_with("\tno line end\n"));
 }
 
-TEST_CASE("classify's help says what there is", "[classify]") {
+TEST_CASE("a prediction is one line with three columns, whatever the text", "[classify]") {
   TinyTexts here;
-  for (const char* verb : {"train", "eval", "predict"}) {
-    const Outcome page = here.run("classify", std::string(verb) + " -h");
-    CHECK(page.status == 0);
-    CHECK(page.err.empty());
-    CHECK(page.out.starts_with("usage: classify " + std::string(verb) + " [options]"));
-  }
-  // The published defaults.
+  here.must_train("classify", "--out run");
+  const Outcome predicted = here.run("classify", "predict --from run \"$(printf 'two\\nlines\\there\\033[1m')\"");
+  CHECK(predicted.status == 0);
+  CHECK(count_lines(predicted.out) == 1);
+  CHECK(predicted.out.ends_with("\ttwo lines here [1m\n"));
+}
+
+TEST_CASE("classify's help has the published defaults", "[classify]") {
+  TinyTexts here;
   const std::string page = here.run("classify", "train -h").out;
   for (const char* option : {"-e, --num-epochs N", "-b, --batch-size N", "-l, --learn-rate RATE", "-E, --embedding N",
                              "-V, --vocab-size N", "-M, --max N", "-H, --heads N", "-d, --depth N",

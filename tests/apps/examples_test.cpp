@@ -13,15 +13,3 @@ TEST_CASE("examples are spread over all that there are", "[examples]") {
   CHECK(spread(8, 8) == Places{0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(spread(0, 8).empty());
 }
-
-TEST_CASE("an excerpt is the beginning, on one line", "[examples]") {
-  CHECK(excerpt("warm\n\ttea\x1b", 20) == "warm  tea ");
-  CHECK(excerpt("a\x7f \xc2\x9b"
-                "31m\xc2\xa0",
-                20) == "a   31m\xc2\xa0");  // CSI is U+009B
-  CHECK(excerpt("warm tea", 8) == "warm tea");
-  CHECK(excerpt("warm tea.", 8) == "warm te…");
-  CHECK(excerpt("äöüß", 3) == "äö…");
-  CHECK(excerpt("", 3).empty());
-  CHECK(excerpt("warm", 0).empty());
-}

@@ -139,7 +139,7 @@ TEST_CASE("fetch says that it is offline, and what to do", "[fetch]") {
   const Outcome offline = here.shell("no_proxy=127.0.0.1 REEL_MIRROR=http://127.0.0.1:1 apps/fetch imdb");
   CHECK(offline.status == 1);
   CHECK_THAT(offline.err,
-             ContainsSubstring("cannot reach http://127.0.0.1:1/aclImdb_v1.tar.gz: this machine seems to be offline"));
+             ContainsSubstring("cannot reach http://127.0.0.1:1/aclImdb_v1.tar.gz; is this machine online?"));
   CHECK_THAT(offline.err, ContainsSubstring("\n  https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz\n"));
   CHECK_THAT(offline.err, ContainsSubstring("REEL_MIRROR=file:///FOLDER apps/fetch imdb"));
   CHECK(here.is_clean());

@@ -27,6 +27,8 @@ TEST_CASE("texts that cannot be learnt from are refused", "[generate]") {
   write_file(here / "broken.txt", "one\ntwo \xC3( three\n");
   fs::create_directory(here / "folder");
   check_refused(here.train("generate", "--out run --data missing.txt"), 1, "missing.txt: there is no such file");
+  check_refused(here.train("generate", "--out run --data \"$(printf 'no\\nsuch')\""), 1,
+                "no?such: there is no such file");
   check_refused(here.train("generate", "--out run --data empty.txt"), 1, "empty.txt: is empty");
   check_refused(here.train("generate", "--out run --data folder"), 1, "folder: is a folder");
   check_refused(here.train("generate", "--out run --data short.txt"), 1, "short.txt is too short");

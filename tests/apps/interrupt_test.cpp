@@ -54,14 +54,16 @@ TEST_CASE("a run under nohup outlives its terminal", "[interrupt]") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("the second signal ends the process", "[interrupt]") {
-  int status = status_of([] {
-    watch_interrupts();
-    raise(SIGINT);
-    raise(SIGINT);
-  });
-  REQUIRE(WIFSIGNALED(status));
-  CHECK(WTERMSIG(status) == SIGINT);
+TEST_CASE("the second signal ends the process, also one of another kind", "[interrupt]") {
+  for (int second : {SIGINT, SIGTERM, SIGHUP}) {
+    int status = status_of([second] {
+      watch_interrupts();
+      raise(SIGINT);
+      raise(second);
+    });
+    REQUIRE(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == second);
+  }
 }
 
 TEST_CASE("nothing is noted that nobody asked for", "[interrupt]") {

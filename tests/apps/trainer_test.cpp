@@ -848,6 +848,21 @@ TEST_CASE("a checkpoint of another version says so, and where it lies", "[traine
                 "the checkpoint has no entry \"last step\"");
 }
 
+TEST_CASE("a run goes on whose version lacked an option that is fixed now", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
+  auto& options = note(saved, "options");
+  StringPairs kept = string_pairs_from(options);
+  std::erase_if(kept, [](const auto& option) { return option.first == "accumulate"; });
+  REQUIRE(std::ssize(kept) + 1 == std::ssize(string_pairs_from(options)));
+  for (auto& [name, value] : saved.notes) {
+    if (name == "options") value = to_json(kept);
+  }
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  CHECK(here.run("generate", "train --resume --out run -N 40").status == 0);
+}
+
 TEST_CASE("an interval that a resumed run cuts short has its own mean", "[trainer]") {
   TinyTexts here;
   here.must_train("generate", "-N 5 --test-every 5 --out run");

@@ -146,14 +146,3 @@ TEST_CASE("without data, sentences from a grammar are learnt, by a small model",
   CHECK(option_of(real, "schedule") == "invsqrt");
   CHECK(option_of(real, "dropout") == "0.1");
 }
-
-TEST_CASE("translate's help says what there is", "[translate]") {
-  TinyTexts here;
-  for (const char* verb : {"train", "eval", "predict"}) {
-    const Outcome page = here.run("translate", std::string(verb) + " -h");
-    CHECK(page.status == 0);
-    CHECK(page.err.empty());
-    CHECK(page.out.starts_with("usage: translate " + std::string(verb) + " [options]"));
-    CHECK_THAT(page.out, ContainsSubstring("--threads N"));
-  }
-}

@@ -28,3 +28,16 @@ TEST_CASE("a shell reads what was meant as one word", "[words]") {
     CHECK(here.shell("printf %s " + shell_word(word)).out == word);
   }
 }
+
+TEST_CASE("an excerpt is the beginning, on one line", "[words]") {
+  CHECK(excerpt("warm\n\ttea\x1b", 20) == "warm  tea ");
+  CHECK(excerpt("a\x7f \xc2\x9b"
+                "31m\xc2\xa0",
+                20) == "a   31m\xc2\xa0");  // CSI is U+009B
+  CHECK(excerpt("warm tea", 8) == "warm tea");
+  CHECK(excerpt("warm tea.", 8) == "warm te…");
+  CHECK(excerpt("äöüß", 3) == "äö…");
+  CHECK(excerpt("", 3).empty());
+  CHECK(excerpt("warm", 0).empty());
+  CHECK(on_one_line("two\nlines\there") == "two lines here");
+}

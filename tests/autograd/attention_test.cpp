@@ -272,17 +272,27 @@ TEST_CASE("attention: packed texts of one length drop what a batch of them drops
   check_same(one_after_another, found, expected, 1e-13);
 }
 
+TEST_CASE("attention: a scale that the dtype cannot hold is an error") {
+  const Tensor q = ones({1, 2, 4});
+  for (const double scale : {0.0, -1.0, 1e-46, 1e39, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_WITH(attention(q, q, q, Mask::causal(), scale), ContainsSubstring("attention: the scale is "));
+  }
+  CHECK(attention(q, q, q, Mask::causal(), 1e-30).to_vector() == Values(8, 1));
+  const Tensor wide = ones({1, 2, 4}, DType::f64);
+  CHECK(attention(wide, wide, wide, Mask::causal(), 1e-46).to_vector() == Values(8, 1));
+}
+
 TEST_CASE("attention: packed, what does not fit is an error") {
   const Tensor q = zeros({2, 5, 4}), k = zeros({2, 7, 4}), v = zeros({2, 7, 3});
   auto run = [&](const Ids& q_starts, const Ids& k_starts, const Mask& mask = Mask::none(), double drop = 0) {
     packed_attention(q, k, v, q_starts, k_starts, mask, 1, drop);
   };
   CHECK_NOTHROW(run(Ids({0, 2, 5}), Ids({0, 7, 7})));
-  CHECK_THROWS_WITH(
-      run(Ids({0, 2, 6}), Ids({0, 7, 7})),
-      "packed_attention: q_starts is (3,) and ends in 6; need ascending numbers from 0 to 5, the number of "
-      "rows");
-  CHECK_THROWS_AS(run(Ids({0, 4, 2, 5}), Ids({0, 1, 2, 7})), Error);
+  CHECK_THROWS_WITH(run(Ids({0, 2, 6}), Ids({0, 7, 7})),
+                    "packed_attention: q_starts is (3,) from 0 to 6; need ascending numbers from 0 to 5, the number of "
+                    "rows");
+  CHECK_THROWS_WITH(run(Ids({0, 4, 2, 5}), Ids({0, 1, 2, 7})),
+                    ContainsSubstring("q_starts is (4,) from 0 to 5, with 2 after 4; need ascending"));
   CHECK_THROWS_AS(run(Ids({1, 5}), Ids({0, 7})), Error);
   CHECK_THROWS_AS(run(Ids(), Ids({0, 7})), Error);
   CHECK_THROWS_AS(run(Ids({1, 2}, {0, 5}), Ids({0, 7})), Error);
@@ -367,6 +377,19 @@ TEST_CASE("attention: heads that a view cut out are put together by a view") {
   const std::vector<Tensor> inputs = by_heads(6, 6, 4, 4, DType::f32);
   const Tensor out = attention(inputs[0], inputs[1], inputs[2], Mask::none(), 1);
   CHECK(out.transpose(1, 2).is_contiguous());
+}
+
+TEST_CASE("attention: of constants, nothing is kept for a backward pass") {
+  auto peak_of = [](bool with_tape) {
+    const std::vector<Tensor> inputs = by_heads(256, 256, 32, 32, DType::f32);
+    const std::size_t before = memory_stats().current;
+    reset_peak_memory();
+    std::optional<Tape> tape;
+    if (with_tape) tape.emplace();
+    attention(inputs[0], inputs[1], inputs[2], Mask::none(), 1);
+    return memory_stats().peak - before;
+  };
+  CHECK(peak_of(true) == peak_of(false));
 }
 
 TEST_CASE("attention: its memory does not grow with the square of the length") {

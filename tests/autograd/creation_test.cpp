@@ -23,6 +23,8 @@ TEST_CASE("constant and counted tensors") {
     CHECK(ones({}, dtype).item() == 1);
     CHECK(arange(4, dtype).to_vector() == Values{0, 1, 2, 3});
     CHECK(arange(0, dtype).shape() == Shape{0});
+    CHECK_THROWS_WITH(arange(-1, dtype), ContainsSubstring("arange: ") && ContainsSubstring("(-1,)"));
+    CHECK_THROWS_WITH(zeros({2, -1}, dtype), ContainsSubstring("zeros: ") && ContainsSubstring("(2, -1)"));
     CHECK(arange(4, dtype).dtype() == dtype);
   }
 }

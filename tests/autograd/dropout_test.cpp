@@ -77,6 +77,7 @@ TEST_CASE("dropout of all and of nothing") {
 
 TEST_CASE("dropout refuses what is no probability") {
   CHECK_THROWS_WITH(dropout(ones({2}), -0.1), ContainsSubstring("dropout: p is -0.1"));
-  CHECK_THROWS_WITH(dropout(ones({2}), 1.1), ContainsSubstring("dropout: p is 1.1"));
+  CHECK_THROWS_WITH(dropout(ones({2}), 1.1), ContainsSubstring("dropout: p is 1.1;"));
+  CHECK_THROWS_WITH(dropout(ones({2}), 1.0000001), ContainsSubstring("dropout: p is 1.0000001;"));
   CHECK_THROWS_AS(dropout(ones({2}), not_a_number), Error);
 }

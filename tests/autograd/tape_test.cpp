@@ -151,7 +151,7 @@ TEST_CASE("a tape is refused where it would not mean anything") {
     CHECK(Tape::recording() == &tape);
     CHECK_THROWS_WITH(tape.backward(x * x), ContainsSubstring("backward") && ContainsSubstring("(2,)"));
     CHECK_THROWS_WITH(tape.backward(scalar(1)), ContainsSubstring("not recorded on this tape"));
-    CHECK_THROWS_WITH(tape.gradients(scalar(1), {x}), ContainsSubstring("gradients: the loss was not recorded"));
+    CHECK_THROWS_WITH(tape.gradients(scalar(1), {x}), ContainsSubstring("gradients: y was not recorded"));
     CHECK_THROWS_WITH(tape.gradients(sum(x), {scalar(1)}), ContainsSubstring("needs no gradient"));
     CHECK_THROWS_AS(tape.backward(Tensor()), Error);
     tape.backward(sum(x));  // none of these has used the tape up
@@ -310,6 +310,42 @@ TEST_CASE("an operation may give back its input: only what passes through it cha
   tape.backward(sum(reversed(same)));
   CHECK(x.grad().to_vector() == Values{-5, -5});
   CHECK_NOTHROW(same.set_requires_grad());  // still a leaf
+}
+
+TEST_CASE("an operation may give back a constant, which stays one") {
+  const Tensor w = leaf({2}, {1, 2});
+  Tensor c = f64({2}, {3, 4});
+  Tape tape;
+  const Tensor kept = record("keep", {c, w}, c, [](const Tensor& dy, Grads& grads) { grads.add(1, dy * 10.0); });
+  tape.backward(sum(kept) + sum(c * 5.0));
+  CHECK(w.grad().to_vector() == Values{10, 10});
+  CHECK_NOTHROW(c.set_requires_grad());
+}
+
+TEST_CASE("gradients() computes only what leads to what was asked for") {
+  const Tensor a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4});
+  int calls = 0;
+  auto counted = [&](const Tensor& x) {
+    return record("counted", {x}, x * 2.0, [&calls](const Tensor& dy, Grads& grads) {
+      calls += grads.needs(0) ? 100 : 1;
+      grads.add(0, dy * 2.0);
+    });
+  };
+  Tape tape;
+  const Tensor other = counted(counted(b)), loss = sum(a * a + other);
+  CHECK(tape.gradients(loss, {a}, CreateGraph::yes)[0].to_vector() == Values{2, 4});
+  CHECK(calls == 0);
+  CHECK(tape.gradients(loss, {other})[0].to_vector() == Values{1, 1});
+  CHECK(tape.gradients(loss, {a, b})[1].to_vector() == Values{4, 4});
+  CHECK(calls >= 200);
+}
+
+TEST_CASE("a result that a gradient flows to is not written over") {
+  const Tensor x = leaf({2}, {1, 2});
+  Tape tape;
+  const Tensor y = exp(x), constant = f64({2}, {5, 6});
+  CHECK_THROWS_WITH(copy(constant, y), ContainsSubstring("copy: a gradient flows to the numbers (2,)"));
+  CHECK_NOTHROW(copy(constant, x));  // a leaf's value is what the tape's user makes it
 }
 
 TEST_CASE("a gradient of an input that is not there is refused") {

@@ -24,6 +24,7 @@ TEST_CASE("view shares memory and takes one size from the others") {
 TEST_CASE("view refuses sizes that do not fit") {
   const Tensor x = counting({2, 6});
   CHECK_THROWS_WITH(view(x, {5}), ContainsSubstring("view: (2, 6) holds 12 elements, (5,) does not"));
+  CHECK_THROWS_WITH(view(x, {-1, 5}), ContainsSubstring("view: (2, 6) holds 12 elements, (-1, 5) does not"));
   CHECK_THROWS_WITH(view(x, {5, -1}), ContainsSubstring("view: (2, 6) holds 12 elements"));
   CHECK_THROWS_WITH(view(x, {-1, -1}), ContainsSubstring("view") && ContainsSubstring("only one may be -1"));
   CHECK_THROWS_WITH(view(x, {-2, 6}), ContainsSubstring("negative size"));

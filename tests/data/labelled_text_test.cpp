@@ -124,6 +124,8 @@ TEST_CASE("a table's faults are refused, with file and line") {
     refused("pos\tfine\nneg\t" + blank + "\n", ", line 2: the text is empty");
   }
   refused("pos\tfine\npos\tgood\n", ": every example is of the class 'pos'; need two classes or more");
+  refused("pos\tfine\nm\x1b[1m\tso so\n", ", line 2: the label 'm?[1m' is not one of the classes: neg, pos",
+          {"neg", "pos"});
   refused("pos\tfine\nmeh\tso so\n", ", line 2: the label 'meh' is not one of the classes: neg, pos", {"neg", "pos"});
   refused("", ": is empty");
   CHECK_THROWS_WITH(read_labelled_table(folder.write("b.tsv", "label\ttext\n")), ContainsSubstring("has no rows but"));

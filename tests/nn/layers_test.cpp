@@ -126,7 +126,11 @@ TEST_CASE("embedding: from a table, frozen or trained") {
     CHECK_THROWS_WITH(Embedding(3, 4, DType::f32, deviation), ContainsSubstring("Embedding: the deviation is "));
     CHECK_THROWS_WITH(LayerNorm(3, deviation), ContainsSubstring("LayerNorm: epsilon is "));
   }
-  CHECK_THROWS_WITH(Conv1d(2, 3, 0), ContainsSubstring("Conv1d: the kernel is 0 wide; need at least 1"));
+  CHECK_THROWS_WITH(LayerNorm(3, std::numeric_limits<double>::infinity()), ContainsSubstring("epsilon is inf; need a"));
+  for (const int64_t kernel : {0, -1}) {
+    CHECK_THROWS_WITH(Conv1d(2, 3, kernel),
+                      ContainsSubstring(text("Conv1d: the kernel is ", kernel, " wide; need at")));
+  }
   for (const Conv1dOptions& options : {Conv1dOptions{.stride = 0}, {.padding = -1}, {.dilation = 0}}) {
     CHECK_THROWS_WITH(Conv1d(2, 3, 1, options), ContainsSubstring("Conv1d: stride "));
   }

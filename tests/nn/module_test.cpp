@@ -133,6 +133,9 @@ TEST_CASE("module: all that is wrong with a state dict is said at once, and noth
                                                       ContainsSubstring("first.weight is missing") &&
                                                       ContainsSubstring("others.1.weight is missing") &&
                                                       ContainsSubstring("frist.weight is not in the model"));
+  state = before;
+  state.push_back(state[0]);
+  CHECK_THROWS_WITH(whole.load_state_dict(state), ContainsSubstring(state[0].first + " is there twice"));
   CHECK(same_bits(whole.state_dict(), before));
 }
 

@@ -36,6 +36,7 @@ TEST_CASE("transformer block: normalizes before each part, if asked") {
   CHECK(same_bits(block(x, Mask::causal()), block.ff(block.norm2(attended)) + attended));
   CHECK(check_parameters(block, [&] { return block(x, Mask::causal()); }).problem == "");
   CHECK(gradcheck([&](const auto& in) { return block(in[0], Mask::causal()); }, {x}).problem == "");
+  CHECK_THROWS_WITH(TransformerBlock(4, 2, {.hidden = -5}), ContainsSubstring("hidden is -5; need a width, or 0"));
   CHECK_THROWS_WITH(TransformerBlock(4, 2, {.norm = Norm::none}), ContainsSubstring("without normalization"));
 }
 
