@@ -52,30 +52,34 @@ Tensor multiply(const Tensor& a, const Tensor& b) {
 }
 
 /// x (..., D) as a matrix with one row for each place of the leading axes.
-Tensor as_rows(const Tensor& x) {
+Shape as_rows(const Shape& shape) {
   int64_t rows = 1;
-  for (int axis = 0; axis + 1 < x.rank(); ++axis) rows *= x.size(axis);
-  return reshape(x, {rows, x.size(-1)});
+  for (int axis = 0; axis + 1 < shape.rank(); ++axis) rows *= shape[axis];
+  return {rows, shape[shape.rank() - 1]};
 }
+Tensor as_rows(const Tensor& x) { return reshape(x, as_rows(x.shape())); }
 
 Shape with_last(Shape shape, int64_t size) {
   shape[shape.rank() - 1] = size;
   return shape;
 }
 
-/// Adds the rows of a b to the gradient of an input x: onto what is there already, where that may be.
-void add_product(Grads& grads, std::size_t input, const Tensor& x, const Tensor& a, const Tensor& b) {
+/// Adds the rows of a b to the gradient of an input of that shape: onto what is there already, where that may be. Lays
+/// it out as x, the input, if that was kept.
+void add_product(Grads& grads, std::size_t input, const Shape& shape, const Tensor& x, const Tensor& a,
+                 const Tensor& b) {
   if (!grads.needs(input)) return;
-  if (Tape::recording()) return grads.add(input, reshape(matmul(a, b), x.shape()));
-  const Tensor rows = as_rows(x), sum = grads.sum_so_far(input);
+  if (Tape::recording()) return grads.add(input, reshape(matmul(a, b), shape));
+  const Tensor sum = grads.sum_so_far(input);
   const bool adds = sum.defined();
-  Tensor dx = adds ? as_rows(sum) : laid_out_as(rows, rows.shape());
+  auto room = [&] { return x.defined() ? laid_out_as(as_rows(x), as_rows(shape)) : Tensor(as_rows(shape), a.dtype()); };
+  Tensor dx = adds ? as_rows(sum) : room();
   with_type(dx.dtype(), [&]<class T>(T) {
     kernels::matmul(dx.size(0), dx.size(1), a.size(1), matrix<T>(a), matrix<T>(b), dx.data<T>(), dx.stride(0),
                     {.accumulate = adds});
   });
   if (adds) return;
-  dx = reshape(dx, x.shape());
+  dx = reshape(dx, shape);
   grads.add(input, std::move(dx));
 }
 
@@ -109,11 +113,12 @@ std::vector<Tensor> inputs_of_affine(const Tensor& x, const Tensor& weight, cons
   return bias.defined() ? std::vector<Tensor>{x, weight, bias} : std::vector<Tensor>{x, weight};
 }
 
-/// Those of x Wᵀ + b, from its own gradient.
-void add_affine_gradients(Grads& grads, const Tensor& x, const Tensor& weight, const Tensor& some_dy) {
+/// Those of x Wᵀ + b, from its own gradient; x, which is kept for dW alone, has this shape.
+void add_affine_gradients(Grads& grads, const Tensor& x, const Shape& shape, const Tensor& weight,
+                          const Tensor& some_dy) {
   const Tensor dy = as_rows(some_dy);
-  add_product(grads, 0, x, dy, weight);
-  add_product(grads, 1, weight, dy.transpose(0, 1), as_rows(x));
+  add_product(grads, 0, shape, x, dy, weight);
+  if (grads.needs(1)) add_product(grads, 1, weight.shape(), weight, dy.transpose(0, 1), as_rows(x));
   if (grads.needs(2)) grads.add(2, sum(dy, {0}));
 }
 
@@ -121,7 +126,9 @@ void add_affine_gradients(Grads& grads, const Tensor& x, const Tensor& weight, c
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
   const Tensor y = affine("linear", x, weight, bias, Relu::no, layout);
   return record("linear", inputs_of_affine(x, weight, bias), y,
-                [x, weight](const Tensor& dy, Grads& grads) { add_affine_gradients(grads, x, weight, dy); });
+                [x = keep_for(weight, x), shape = x.shape(), weight](const Tensor& dy, Grads& grads) {
+                  add_affine_gradients(grads, x, shape, weight, dy);
+                });
 }
 
 }  // namespace
@@ -148,9 +155,10 @@ Tensor spaced_linear(const Tensor& x, const Tensor& weight) { return linear(x, w
 /// y = max(x Wᵀ + b, 0)          dx, dW and db as above, from dy where y > 0, else 0
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine("linear_relu", x, weight, bias, Relu::yes);
-  return record("linear_relu", inputs_of_affine(x, weight, bias), y, [x, weight, y](const Tensor& dy, Grads& grads) {
-    add_affine_gradients(grads, x, weight, where_positive(y, dy));
-  });
+  return record("linear_relu", inputs_of_affine(x, weight, bias), y,
+                [x = keep_for(weight, x), shape = x.shape(), weight, y](const Tensor& dy, Grads& grads) {
+                  add_affine_gradients(grads, x, shape, weight, where_positive(y, dy));
+                });
 }
 
 // A convolution is one linear map of all that is seen from each place.

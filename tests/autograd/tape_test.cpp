@@ -445,7 +445,8 @@ TEST_CASE("an operand lives on only for a gradient that is wanted") {
     return memory_stats().current - before;
   };
   const Tensor wanted = f64({100, 100}, Values(10'000, 0.5)).set_requires_grad();
-  for (Operation operation : {Operation(mul), Operation(div), Operation(matmul)}) {
+  const Operation map = [](const Tensor& y, const Tensor& weight) { return linear(y, weight); };
+  for (Operation operation : {Operation(mul), Operation(div), Operation(matmul), map}) {
     CHECK(held(operation, constant) < 2 * bytes);
     CHECK(held(operation, wanted) > 9 * bytes);
   }
@@ -454,8 +455,9 @@ TEST_CASE("an operand lives on only for a gradient that is wanted") {
 TEST_CASE("a gradient does not depend on whether the other operand wants one, too") {
   using Operation = Tensor (*)(const Tensor&, const Tensor&);
   const Tensor a = positive({3, 3}, 1), b = positive({3, 3}, 2);
-  for (Operation operation : {Operation(add), Operation(sub), Operation(mul), Operation(div), Operation(pow),
-                              Operation(maximum), Operation(matmul)}) {
+  for (Operation operation :
+       {Operation(add), Operation(sub), Operation(mul), Operation(div), Operation(pow), Operation(maximum),
+        Operation(matmul), Operation([](const Tensor&x, const Tensor&weight) { return linear(x, weight); })}) {
     const auto both = gradients_of([&](const auto& v) { return operation(v[0], v[1]); }, {a, b});
     CHECK(gradient_of([&](const Tensor& x) { return operation(x, b); }, a) == both[0].to_vector());
     CHECK(gradient_of([&](const Tensor& x) { return operation(a, x); }, b) == both[1].to_vector());
