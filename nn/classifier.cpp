@@ -52,6 +52,9 @@ Classifier::Classifier(const ClassifierConfig& c)
           child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype, c.embedding_deviation))),
       pos_embedding(child("pos_embedding", start_of_positions(c))),
       tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
+      final_norm(c.block.norm == Norm::pre
+                     ? std::optional(child("final_norm", LayerNorm(c.embedding, 1e-5, c.block.dtype)))
+                     : std::nullopt),
       toprobs(child("toprobs", Linear(c.embedding, c.classes, Bias::yes, c.block.dtype))),
       drop(child("drop", Dropout(c.block.dropout))),
       config_(c) {}
@@ -75,6 +78,7 @@ Tensor Classifier::embed(const Ids& tokens) const {
 Tensor Classifier::logits(const Ids& tokens) const {
   Tensor x = embed(tokens);  // (B, T, D)
   for (const TransformerBlock& block : tblocks) x = block(x, mask(tokens));
+  if (final_norm) x = (*final_norm)(x);
   return toprobs(pool(config_.pooling, x, padding_of(tokens)));  // (B, classes)
 }
 

@@ -49,6 +49,7 @@ class Classifier : public Module {
 
   Embedding token_embedding, pos_embedding;
   std::vector<TransformerBlock> tblocks;
+  std::optional<LayerNorm> final_norm;  // after pre-norm blocks, which leave their sum as it is
   Linear toprobs;
   Dropout drop;
 

@@ -36,6 +36,8 @@ GTransformer::GTransformer(const Config& c)
                              c.embedding, c.heads,
                              {.dropout = c.dropout, .norm = c.norm, .activation = c.activation, .dtype = c.dtype});
                        })),
+      final_norm(c.norm == Norm::pre ? std::optional(child("final_norm", LayerNorm(c.embedding, 1e-5, c.dtype)))
+                                     : std::nullopt),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
 Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
@@ -45,10 +47,14 @@ Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
   return unify_embeddings(cat({token, position}, -1));
 }
 
+Tensor GTransformer::log_probs(const Tensor& x) const {
+  return log_softmax(toprobs(final_norm ? (*final_norm)(x) : x), -1);
+}
+
 Tensor GTransformer::operator()(const Ids& tokens) const {
   Tensor x = embed(tokens);
   for (const TransformerBlock& block : tblocks) x = block(x, Mask::causal());
-  return log_softmax(toprobs(x), -1);  // (B, T, V)
+  return log_probs(x);  // (B, T, V)
 }
 
 Tensor GTransformer::next(const Ids& tokens, Past& past) const {
@@ -59,9 +65,9 @@ Tensor GTransformer::next(const Ids& tokens, Past& past) const {
     past.blocks[i].seen.truncate(past.length);  // a call that threw may have kept more
     x = tblocks[i](x, Mask::causal(), &past.blocks[i]);
   }
-  const Tensor log_probs = log_softmax(toprobs(x.select(1, -1)), -1);  // (B, V)
-  past.length += tokens.size(1);                                       // only now: what throws has added nothing
-  return log_probs;
+  const Tensor last = log_probs(x.select(1, -1));  // (B, V)
+  past.length += tokens.size(1);                   // only now: what throws has added nothing
+  return last;
 }
 
 std::unique_ptr<Reader> GTransformer::reader() const { return std::make_unique<CachingReader>(*this); }

@@ -5,6 +5,7 @@
 // transformer blocks under a causal mask, and a projection to log-probabilities. P. Bloem: "Transformers from scratch"
 // (2019), whose PyTorch code names the parameters.
 
+#include <optional>
 #include <vector>
 
 #include "nn/language_model.h"
@@ -45,11 +46,14 @@ class GTransformer : public LanguageModel {
   Embedding token_embedding, pos_embedding;
   Linear unify_embeddings;
   std::vector<TransformerBlock> tblocks;
+  std::optional<LayerNorm> final_norm;  // after pre-norm blocks, which leave their sum as it is
   Linear toprobs;
 
  private:
   /// Tokens and their positions, which count from `start`, unified: (B, T, D).
   Tensor embed(const Ids& tokens, int64_t start = 0) const;
+  /// Of what the last block gives (..., D): (..., V)
+  Tensor log_probs(const Tensor& x) const;
 };
 
 }  // namespace reel::nn

@@ -2,7 +2,8 @@
 // Residual connections, and where the layer normalization stands.
 //
 //   post   norm(x + f(x))      as published in 2017; needs a warm-up of the learning rate
-//   pre    x + f(norm(x))      trains more easily. Xiong et al.: "On layer normalization in the transformer" (2020)
+//   pre    x + f(norm(x))      trains more easily; one more norm follows the last layer. Xiong et al.: "On layer
+//                              normalization in the transformer" (2020)
 //   none   f(x)
 
 #include <optional>

@@ -80,6 +80,7 @@ class Classifier(nn.Module):
         super().__init__()
         self.token_embedding, self.pos_embedding = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(CONTEXT, WIDTH)
         self.tblocks = nn.ModuleList(TransformerBlock(WIDTH, HEADS, HIDDEN, **options) for _ in range(DEPTH))
+        self.final_norm = nn.LayerNorm(WIDTH) if options.get("norm") == "pre" else nn.Identity()
         self.toprobs = nn.Linear(WIDTH, CLASSES)
         self.pooling, self.pad = pooling, pad
 
@@ -88,7 +89,7 @@ class Classifier(nn.Module):
         x = self.token_embedding(tokens) + self.pos_embedding.weight[:tokens.shape[1]]
         for block in self.tblocks:
             x = block(x, for_all_queries(hidden))
-        return self.toprobs(pool(self.pooling, x, hidden))
+        return self.toprobs(pool(self.pooling, self.final_norm(x), hidden))
 
 
 class CTransformer(Classifier):
