@@ -100,14 +100,17 @@ TEST_CASE("a thread begins with its own share of the chunks, and goes on with th
   for (int loop = 0; loop < 3; ++loop) {
     std::mutex mutex;
     std::vector<int64_t> by_worker;
+    std::atomic<bool> begun = false;
     std::atomic<int> done = 0;
-    // The caller's first chunk ends only when all others have.
+    // The worker's first chunk ends only when the caller has begun, and the caller's first only when all others have.
     parallel_for(16, 2, [&](int64_t begin, int64_t) {
       if (std::this_thread::get_id() == caller) {
         CHECK(begin == 0);
+        begun = true;
         while (done < 7) std::this_thread::yield();
         return;
       }
+      while (!begun) std::this_thread::yield();
       std::lock_guard lock(mutex);
       by_worker.push_back(begin);
       ++done;
