@@ -78,7 +78,8 @@ template <class Accept>
 std::vector<std::string> sorted_names(const fs::path& folder, Accept accept) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (accept(entry)) names.push_back(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && accept(entry)) names.push_back(name);  // hidden ones are of editors and archives
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -46,7 +46,8 @@ struct TableColumns {
 LabelledText read_labelled_table(const std::filesystem::path& file, const TableColumns& columns = {},
                                  const std::vector<std::string>& classes = {});
 
-/// A folder with one folder per class. Throws also if a class has no folder or no .txt file in it.
+/// A folder with one folder per class; what begins with a dot is left out. Throws also if a class has no folder or no
+/// .txt file in it.
 LabelledText read_class_folders(const std::filesystem::path& folder, const std::vector<std::string>& classes = {});
 
 /// Either of them.

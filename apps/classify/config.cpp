@@ -63,4 +63,10 @@ void declare_train(Options& o, ClassifyConfig& c) {
   declare_run(o, c.training);
 }
 
+void refuse_columns(const Options& options, const std::string& reason) {
+  for (const char* name : {"label-column", "text-column", "header"}) {
+    if (options.given(name)) throw UsageError(text("--", name, ": ", reason));
+  }
+}
+
 }  // namespace reel::apps

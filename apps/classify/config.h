@@ -43,6 +43,8 @@ struct ClassifyConfig {
 };
 
 void declare_train(Options& options, ClassifyConfig& config);
+/// Throws UsageError, for this reason, if columns are given: where no table is read.
+void refuse_columns(const Options& options, const std::string& reason);
 
 /// What is the default instead where no data is named: enough for the built-in reviews, in half a minute on one core.
 const StringPairs& review_defaults();

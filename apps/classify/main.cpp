@@ -56,6 +56,7 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
 
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
+  if (c.data.empty()) refuse_columns(options, "only with --data; without it, texts are read as in training");
   const auto path = checkpoint_path(c.from);
   const Checkpoint saved = load_checkpoint(path, "classify");
   TrainedClassifier trained = restore_classifier(saved, path);
@@ -65,19 +66,17 @@ void eval(Options& options, EvalConfig& c) {
   if (options.given("header")) trained.config.columns.header = c.columns.header;
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
-  for (const char* name : {"label-column", "text-column", "header"}) {
-    if ((validation || trained.config.data.empty()) && options.given(name)) {
-      throw UsageError(text("--", name, ": only with --data; without it, texts are read as in training"));
-    }
-  }
-  if (!part && !validation) part = read_other_part(c.data, trained);
+  const bool other = !part && !validation;  // than a run's own part, or the test part of a folder
+  if (other) part = read_other_part(c.data, trained);
   const EncodedTexts texts =
       validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
   auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
   const Score score = evaluate(*trained.model, logits, texts, c.batch_size);
   check_finite(score, c.from);
-  std::cout << (validation ? "validation " : "test ") << trained.config.model << "  " << line_of_texts(score)
-            << std::endl;
+  std::cout << (validation ? "validation"
+                : other    ? c.data
+                           : "test")
+            << ' ' << trained.config.model << "  " << line_of_texts(score) << std::endl;
 }
 
 struct PredictConfig {

@@ -181,11 +181,7 @@ void train(Options& options, ClassifyConfig& config) {
   const std::optional<Checkpoint> saved =
       begin_run("classify", options, training, config.data.empty() ? review_defaults() : StringPairs{});
   options.refuse_idle();
-  for (const char* column : {"label-column", "text-column", "header"}) {
-    if (config.data.empty() && options.given(column)) {
-      throw UsageError(text("--", column, ": the built-in reviews have no columns; name a table with --data"));
-    }
-  }
+  if (config.data.empty()) refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
   TrainedClassifier trained;
   if (saved) trained = restore_classifier(*saved, checkpoint_path(training.out));
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));

@@ -94,7 +94,7 @@ void check_learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint, c
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
   fail(data, " has changed since ", folder,
-       " was trained, which may have learnt what validates now; put the old data back, or name what to score with "
+       " was trained: what validates now, the model may have learnt; put the old data back, or name what to score with "
        "--data");
 }
 

@@ -35,8 +35,8 @@ const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
 /// Whether the run's data had this fingerprint.
 bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint);
-/// Throws unless they had, calling them `data` and the run `folder`: cut in another way, they may validate what it has
-/// learnt.
+/// Throws unless they had, calling them `data` and the run `folder`: changed data are split in another way, and the
+/// model might be scored on what it has learnt.
 void check_learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint, const std::string& data,
                        const std::string& folder);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A checksum of a run's data, which tells them from others: of tokens, labels, and where each text ends.
+// A checksum that tells one run's data from another's: of tokens, labels, and where each text ends.
 
 #include <array>
 #include <cstdint>

@@ -18,7 +18,7 @@ void watch_interrupts() {
   action.sa_handler = [](int number) {
     if (noted == 0) {
       noted = number;
-    } else {  // the second one, perhaps of another kind: what it does by default, as soon as this returns
+    } else if (number != SIGHUP) {  // what it does by default, as soon as this returns
       signal(number, SIG_DFL);
       raise(number);
     }

@@ -1,7 +1,8 @@
 #pragma once
 // Ctrl-C as a request: the first one is noted, so that a loop can finish its step and save; the second one ends the
-// process at once, as it would have without this. SIGTERM, which a batch system sends, is taken in the same way, and so
-// is SIGHUP, which comes when the terminal is closed, unless it was ignored already, as under nohup.
+// process at once, as it would have without this. SIGTERM, which a batch system sends, is taken in the same way. So
+// is SIGHUP, unless it was ignored already, as under nohup; but a terminal that closes sends it twice, by its shell and
+// by the kernel, so that a second one changes nothing.
 
 namespace reel::apps {
 

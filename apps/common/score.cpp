@@ -52,7 +52,8 @@ double Score::perplexity() const { return std::exp(loss); }
 
 void check_finite(const Score& score, const std::string& model) {
   if (std::isfinite(score.loss)) return;
-  fail(model, ": the model's loss is ", score.loss, ", no finite number; its training diverged, or it is damaged");
+  fail(model, ": the model's loss is ", score.loss,
+       ", not a finite number; its training diverged, or the checkpoint is damaged");
 }
 
 std::string line_of_tokens(const Score& score) {

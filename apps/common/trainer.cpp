@@ -164,7 +164,12 @@ void Trainer::introduce() const {
   if (steps_done_ > 0) std::cout << ", resumed after step " << steps_done_;
   std::cout << std::endl;
   if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
-    std::cout << "These are all steps of the run; for more, say --" << plan_.option << std::endl;
+    std::cout << "The run has taken all its steps; for more, say --" << plan_.option << std::endl;
+  }
+  const RunLength run{plan_.steps, plan_.examples_per_step};
+  if (const std::int64_t warmup = run.steps_for(config_.lr_warmup); plan_.steps > 0 && warmup > plan_.steps) {
+    std::cout << "The run has " << plan_.steps << " steps, its warm-up " << warmup
+              << ": the rate will not reach --learn-rate. A smaller --lr-warmup may be better." << std::endl;
   }
   if (steps_done_ == 0 && config_.lr_warmup == 0 && task_.is_post_norm()) {
     std::cout << "Norms come after the residuals here: without --lr-warmup, training may diverge." << std::endl;
@@ -182,6 +187,7 @@ bool Trainer::take_steps() {
   }
   progress_.emplace(plan_.steps, steps_done_);
   if (!is_recorded_) {
+    if (since_score_.hits.all > 0) interval_score_ = since_score_;  // saved within an interval, which may end here now
     is_scored() ? end_interval() : record();
     is_recorded_ = true;
   }

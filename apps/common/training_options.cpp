@@ -32,10 +32,11 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add_choice(&c.schedule, "schedule", {"constant", "cosine", "wsd", "invsqrt"},
                "the learning rate after the warm-up: the same, half a cosine down to --min-lr, the same and then "
                "straight down to --min-lr, or falling with the root of the step");
-  o.add(&c.lr_warmup, "lr-warmup", "N", "examples until the learning rate is reached, in full steps", at_least(0));
+  o.add(&c.lr_warmup, "lr-warmup", "N", "examples over which the rate rises to --learn-rate, rounded up to full steps",
+        at_least(0));
   o.add(&c.min_lr, "min-lr", "RATE", "where the rate ends", at_least(0)).only_for("schedule", {"cosine", "wsd"});
-  o.add(&c.lr_decay, "lr-decay", "N", "examples at the end of the run in which the rate falls, in full steps",
-        at_least(0))
+  o.add(&c.lr_decay, "lr-decay", "N",
+        "examples at the end of the run over which the rate falls, rounded up to full steps", at_least(0))
       .only_for("schedule", {"wsd"});
   o.add(&c.gradient_clipping, "gradient-clipping", "NORM",
         "largest norm of all gradients together; they are scaled down to it", more_than(0));

@@ -29,7 +29,7 @@ enum class Parts { all, scored };
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
 /// count as unknown. A given tokenizer may have no token for unknown ones: then this throws, naming them and, if all
 /// parts are asked for, saying that it is not the text that the run learnt from. Throws if a part has fewer than two
-/// tokens; with a given tokenizer, the training part is not asked.
+/// tokens; with a given tokenizer, that of the training part is not checked.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
                    Parts parts = Parts::all);
 

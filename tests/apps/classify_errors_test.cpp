@@ -107,7 +107,8 @@ TEST_CASE("classify: a run is resumed as it was begun, or not at all", "[classif
     const Outcome changed = here.run("classify", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }
-  CHECK_THAT(here.run("classify", "train --resume --out run").out, ContainsSubstring("These are all steps"));
+  CHECK_THAT(here.run("classify", "train --resume --out run").out,
+             ContainsSubstring("The run has taken all its steps"));
   check_refused(here.run("classify", "train --resume --out none"), 1, "there is no such file");
   here.write("reviews/train.tsv", tiny_reviews(8, 1));
   check_refused(here.run("classify", "train --resume --out run -e 4"), 1, "the data are no longer those");
@@ -122,7 +123,7 @@ TEST_CASE("classify: what validated a run is scored without --data only while it
   CHECK(scored.starts_with("validation ctransformer "));
   here.write("reviews/train.tsv", table + "good\twarm tea\n");  // another split
   check_refused(here.run("classify", "eval --from run"), 1, "reviews/train.tsv has changed since run was trained");
-  CHECK(here.run("classify", "eval --from run --data reviews/train.tsv").out.starts_with("test "));
+  CHECK(here.run("classify", "eval --from run --data reviews/train.tsv").out.starts_with("reviews/train.tsv "));
   here.write("reviews/train.tsv", table);
   CHECK(here.run("classify", "eval --from run").out == scored);
   check_refused(here.run("classify", "eval --from run --label-column 1"), 2, "--label-column: only with --data");

@@ -55,7 +55,8 @@ TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
   const Line tested = line_of(scored.out, "test " + model);
   CHECK(tested.texts == 20);
   CHECK(tested.accuracy > 0.9);
-  CHECK(here.run("classify", "eval --from run --data reviews/test.tsv").out == scored.out);
+  CHECK(here.run("classify", "eval --from run --data reviews/test.tsv").out ==
+        "reviews/test.tsv" + scored.out.substr(4));
   CHECK(here.run("classify", "eval --from run -b 3 --threads 1").out == scored.out);
 
   // Each text by itself, as lines and as arguments, is what it was among the others.
@@ -109,7 +110,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   const Outcome other = here.run("classify",
                                  "eval --from by-number --data other.csv --label-column 2 --text-column 1 "
                                  "--no-header");
-  CHECK(line_of(other.out, "test ctransformer").texts == 2);
+  CHECK(line_of(other.out, "other.csv ctransformer").texts == 2);
 
   // A folder per class, as aclImdb. Texts have many lines there, and one has none of the known words.
   for (const char* part : {"train", "test"}) {
@@ -135,7 +136,7 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   CHECK_THAT(here.run("classify", "eval --from folder").out, ContainsSubstring("validation ctransformer"));
   here.shell("rm -r acl/train");
   CHECK(here.run("classify", "eval --from folder --data part").out == scored.out);
-  CHECK(here.run("classify", "eval --from folder --data part/test").out == scored.out);
+  CHECK(here.run("classify", "eval --from folder --data part/test").out == "part/test" + scored.out.substr(4));
   check_refused("classify", here.run("classify", "eval --from folder"), 1,
                 "acl: holds no labelled texts; need train/ and test/");
   check_refused("classify", here.run("classify", "eval --from folder --data acl"), 1,

@@ -502,7 +502,7 @@ TEST_CASE("what a killed run did not record of its last step, a resumed one does
   here.shell("rm run/report.html");
   const Outcome again = here.run(program, "train --resume --out run");
   CHECK(again.status == 0);
-  CHECK_THAT(again.out, ContainsSubstring("These are all steps of the run; for more, say --num-"));
+  CHECK_THAT(again.out, ContainsSubstring("The run has taken all its steps; for more, say --num-"));
   const std::string scored = last_lines.substr(last_lines.find('\n', 1));  // all but what it came to in training
   CHECK(again.out.ends_with(std::regex_replace(scored, std::regex("saved all/"), "saved run/")));
   CHECK_THAT(here.report("run"), program == "classify" ? ContainsSubstring(">validation accuracy<")
@@ -570,7 +570,7 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   refused("--out run " + more + " 40 --data ''", 2, "--data: the value ");
   const Outcome done = here.run(program, "train --resume --out run");
   CHECK(done.status == 0);
-  CHECK_THAT(done.out, ContainsSubstring("These are all steps of the run; for more, say " + more + "\n"));
+  CHECK_THAT(done.out, ContainsSubstring("The run has taken all its steps; for more, say " + more + "\n"));
   CHECK(here.checkpoint("run") == kept);
   CHECK(here.metrics("run") == metrics);
 }
@@ -861,6 +861,29 @@ TEST_CASE("a run goes on whose version lacked an option that is fixed now", "[tr
   }
   save_checkpoint(here / "run/checkpoint.safetensors", saved);
   CHECK(here.run("generate", "train --resume --out run -N 40").status == 0);
+}
+
+TEST_CASE("a step that was not recorded ends an interval where a resumed run has its end", "[trainer]") {
+  TinyTexts here;
+  const std::string trained = here.must_train("generate", "-N 6 --test-every 4 --out run").out;
+  // As if it had been stopped after step 6 of more, and killed before the last row was written.
+  Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
+  for (auto& [name, value] : saved.notes) {
+    if (name == "interval") value = reel::Json::Object{{"losses", 0.0}, {"right", 0}, {"all", 0}};
+  }
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  fs::remove(here / "run/metrics.csv");
+  const Outcome resumed = here.run("generate", "train --resume -N 6 --out run");
+  CHECK(resumed.status == 0);
+  CHECK_THAT(resumed.out, !ContainsSubstring("nan"));
+  CHECK_THAT(resumed.out, ContainsSubstring(trained.substr(trained.find("after step 6  train"), 40)));
+}
+
+TEST_CASE("a warm-up that a run does not outlast is named", "[trainer]") {
+  TinyTexts here;
+  const std::string warning = "The run has 3 steps, its warm-up 4: the rate will not reach --learn-rate.";
+  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 7 --out run").out, ContainsSubstring(warning));
+  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 6 --out run").out, !ContainsSubstring("its warm-up"));
 }
 
 TEST_CASE("an interval that a resumed run cuts short has its own mean", "[trainer]") {

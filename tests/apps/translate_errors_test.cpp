@@ -89,7 +89,8 @@ TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[transl
     const Outcome changed = here.run("translate", std::string("train --resume --out run -e 4 ") + option);
     check_refused(changed, 2, "cannot change within a run; leave it out with --resume");
   }
-  CHECK_THAT(here.run("translate", "train --resume --out run").out, ContainsSubstring("These are all steps"));
+  CHECK_THAT(here.run("translate", "train --resume --out run").out,
+             ContainsSubstring("The run has taken all its steps"));
   check_refused(here.run("translate", "train --resume --out none"), 1, "there is no such file");
   here.write("pairs/train.de", "eins\n");
   here.write("pairs/train.en", "one\n");

@@ -22,6 +22,8 @@ void write_reviews(const TemporaryFolder& folder) {
     folder.write(part + "neg/notes.md", "not a review");
   }
   folder.write("train/unsup/0_0.txt", "without a label");
+  folder.write("train/.ipynb_checkpoints/0_0.txt", "of an editor");
+  folder.write("train/pos/._0_9.txt", "\x05\x16\xFF of an archive");
   folder.write("train/labeledBow.feat", "9 0:9");
   folder.write("imdb.vocab", "the");
 }
