@@ -73,6 +73,13 @@ std::string printable(std::string_view text) {
   return encode_utf8(characters);
 }
 
+std::string brief(std::string_view text) {
+  constexpr std::size_t most = 60;
+  std::u32string characters = decode_utf8(printable(text));
+  if (characters.size() > most) characters.replace(most - 1, std::u32string::npos, U"\u2026");  // ellipsis
+  return encode_utf8(characters);
+}
+
 bool is_blank(std::string_view text) {
   // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.
   if (std::ranges::any_of(text, [](char byte) { return byte > ' ' && byte < 0x7F; })) return false;

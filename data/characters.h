@@ -12,6 +12,8 @@ bool is_space(char32_t character);
 bool is_control(char32_t character);
 /// `text` as a message can show it on one line: a control character as ?, what is not UTF-8 as U+FFFD.
 std::string printable(std::string_view text);
+/// The same, of a long one the first 60 characters.
+std::string brief(std::string_view text);
 /// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
 bool is_blank(std::string_view text);
 

@@ -40,10 +40,10 @@ std::string read_file(const std::filesystem::path& path) {
   if (error) fail_unreadable(path, error);
   if (is_directory(status)) fail(path.string(), ": is a folder; need a file");
 
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::string bytes;
   std::array<char, 1 << 16> chunk;
-  errno = 0;
   while (in) {
     in.read(chunk.data(), chunk.size());
     bytes.append(chunk.data(), static_cast<std::size_t>(in.gcount()));

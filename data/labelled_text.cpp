@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::int32_t class_id(const std::vector<std::string>& classes, const std::string& label, const std::string& where) {
   auto at = std::lower_bound(classes.begin(), classes.end(), label);
   if (at == classes.end() || *at != label) {
-    fail(where, ": the label '", printable(label), "' is not one of the classes: ", joined(classes, ", "));
+    fail(where, ": the label '", brief(label), "' is not one of the classes: ", brief(joined(classes, ", ")));
   }
   return static_cast<std::int32_t>(at - classes.begin());
 }
@@ -59,9 +59,8 @@ std::size_t column_index(const std::string& column, const fs::path& file, const 
   if (!is_number(column)) {
     auto at = std::find(names.begin(), names.end(), column);
     if (at == names.end()) {
-      std::string shown = printable(joined(names, ", "));
-      if (shown.size() > 60) shown = "other columns";
-      fail(place(file, first_row), ": no column is named '", printable(column), "' here but ", shown,
+      const std::string shown = brief(joined(names, ", "));
+      fail(place(file, first_row), ": no column is named '", brief(column), "' here but ", shown,
            "; name columns as the first line does, or by numbers from 1 on");
     }
     return static_cast<std::size_t>(at - names.begin());

@@ -60,8 +60,11 @@ std::map<std::string, ParallelText> read_tests(const fs::path& folder, const std
                                                const std::string& target) {
   std::set<std::string> parts;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string part = entry.path().stem().string(), ending = entry.path().extension().string();
-    if (part.starts_with("test") && (ending == "." + source || ending == "." + target)) parts.insert(part);
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("test")) continue;
+    for (const std::string& ending : {"." + source, "." + target}) {
+      if (name.ends_with(ending)) parts.insert(name.substr(0, name.size() - ending.size()));
+    }
   }
   std::map<std::string, ParallelText> tests;
   for (const std::string& part : parts) tests.emplace(part, read_part(folder, part, source, target));

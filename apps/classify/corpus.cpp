@@ -3,6 +3,7 @@
 #include "apps/common/examples.h"
 #include "apps/common/fingerprint.h"
 #include "autograd/error.h"
+#include "data/characters.h"
 #include "data/grammars.h"
 #include "data/joined.h"
 
@@ -16,7 +17,7 @@ data::LabelledData read_classify_data(const ClassifyConfig& config, const std::v
   data::LabelledData data = data::read_labelled_data(config.data, config.columns);
   if (!classes.empty() && data.train.classes != classes) {
     fail(config.data, " is not, or no longer, what the run learnt from: the classes then were ",
-         data::joined(classes, ", "), "; put the old data back, or train anew");
+         data::brief(data::joined(classes, ", ")), "; put the old data back, or train anew");
   }
   return data;
 }

@@ -22,13 +22,19 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   for (const std::string& argument : arguments) answer(argument);
   if (!arguments.empty()) return;
 
-  std::string line;
+  std::string lines;  // one; or more, where CR alone ends them, as in old files
+  std::int64_t number = 0;
   errno = 0;
-  for (std::int64_t number = 1; std::getline(in, line); ++number) {
-    if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
-    if (line.ends_with('\r')) line.pop_back();
-    if (!is_utf8(line)) fail("standard input, line ", number, ": is not UTF-8");
-    answer(data::is_blank(line) ? "" : line);
+  while (std::getline(in, lines)) {
+    if (number == 0 && lines.starts_with(byte_order_mark)) lines.erase(0, byte_order_mark.size());
+    if (!lines.ends_with('\r')) lines += '\r';
+    for (std::size_t begin = 0, end = 0; begin < lines.size(); begin = end + 1) {
+      end = lines.find('\r', begin);
+      const std::string line = lines.substr(begin, end - begin);
+      ++number;
+      if (!is_utf8(line)) fail("standard input, line ", number, ": is not UTF-8");
+      answer(data::is_blank(line) ? "" : line);
+    }
   }
   // std::cin does not tell an error from the end, but what it reads from does.
   if (in.bad() || (&in == &std::cin && std::ferror(stdin)))

@@ -88,7 +88,9 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
   const std::unique_ptr<nn::Translation> translation = model.start(source);
   std::vector<Hypothesis> beam{{{limits.start}}}, finished;
   std::int64_t length = 0;
-  for (; length < limits.longest && !beam.empty() && finished.size() < count; ++length) {
+  // As many as `count` may end early and still be less probable than a beginning that goes on: it must have ended, too.
+  bool likeliest_ended = false;
+  for (; length < limits.longest && !beam.empty() && !(likeliest_ended && finished.size() >= count); ++length) {
     Tokens rows, last;
     for (const Hypothesis& hypothesis : beam) {
       rows.push_back(hypothesis.row);
@@ -102,7 +104,8 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
     beam.clear();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].tokens.back() == limits.end) {
-        if (i < count && finished.size() < count) finished.push_back(candidates[i]);
+        if (i < count) finished.push_back(candidates[i]);
+        if (i == 0) likeliest_ended = true;
       } else if (beam.size() < count) {
         beam.push_back(candidates[i]);
       }

@@ -1,9 +1,10 @@
 #pragma once
 // From what a model says of the next token to a whole translation: greedy search, and beam search.
 //
-// Greedy search takes the most probable token at every step. Beam search keeps the `width` best beginnings instead, and
-// in the end takes the one with the best log p / lp, lp = ((5 + length) / 6)^alpha: without lp it would prefer short
-// ones. Wu et al.: "Google's neural machine translation system" (2016), section 7.
+// Greedy search takes the most probable token at every step. Beam search keeps the `width` best beginnings instead,
+// until as many have ended and the most probable one is among them, and then takes the one with the best log p / lp,
+// lp = ((5 + length) / 6)^alpha: without lp it would prefer short ones. Wu et al.: "Google's neural machine translation
+// system" (2016), section 7.
 
 #include <cstdint>
 #include <span>

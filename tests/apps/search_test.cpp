@@ -233,6 +233,19 @@ TEST_CASE("a translation as long as it may get is not lost to an unlikely one th
   }
 }
 
+TEST_CASE("unlikely ones that end early do not end the search", "[search]") {
+  // 0 0 0 0 0 0 and the end: after each 0 the end is next to impossible, but nothing else is likelier than that.
+  MadeUp model([](const Tokens&, const Tokens& beginning) {
+    const bool whole = beginning.size() == 7;
+    return std::vector<double>{whole ? -6.0 : 0.0, -7, impossible, whole ? 0.0 : -5.0, -8};
+  });
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 12};
+  const Ids source({1, 1}, {0});
+  const Tokens whole(6, 0);
+  CHECK(greedy_search(model, source, limits)[0] == whole);
+  for (std::int64_t width : {1, 2, 3, 4, 5, 10}) CHECK(beam_search(model, source, width, 0.6, limits) == whole);
+}
+
 TEST_CASE("a beam finds what greedy search walks past", "[search]") {
   // 0 looks better than 1, but only 1 leads somewhere: 0.5 · 0.25 < 0.4 · 0.9.
   MadeUp model([](const Tokens&, const Tokens& beginning) -> std::vector<double> {

@@ -60,3 +60,9 @@ TEST_CASE("a text of white space alone is blank") {
     CHECK_FALSE(is_blank(text));
   CHECK_THROWS_AS(is_blank(" \xFF"), reel::Error);
 }
+
+TEST_CASE("what is long is shown in brief") {
+  CHECK(brief("a\tb") == "a?b");
+  CHECK(brief(std::string(60, 'x')) == std::string(60, 'x'));
+  CHECK(brief(std::string(61, 'x')) == std::string(59, 'x') + "\u2026");
+}

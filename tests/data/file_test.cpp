@@ -62,7 +62,7 @@ TEST_CASE("an unreadable file is refused with the system's reason") {
   fs::path locked = folder.write("locked", "x");
   fs::permissions(locked, fs::perms::none);
   if (!std::ifstream(locked))
-    CHECK_THROWS_WITH(reel::data::read_file(locked), ContainsSubstring("locked: cannot be read: "));
+    CHECK_THROWS_WITH(reel::data::read_file(locked), ContainsSubstring("locked: cannot be read: Permission denied"));
 
   // root may open anything; this one opens and then fails to read, on Linux, for everybody
   fs::path memory = "/proc/self/mem";

@@ -122,6 +122,9 @@ TEST_CASE("a table's faults are refused, with file and line") {
   };
   refused("pos\tfine\n\npos\n", ", line 3: 1 columns; need 2");
   refused("pos\tfine\n\tpoor\n", ", line 2: the label is empty");
+  const std::string all(100, 'x'), brief = std::string(59, 'x') + "\u2026";
+  refused(all + "\tfine\n", ", line 1: the label '" + brief + "' is not one of the classes: neg, pos", {"neg", "pos"});
+  refused("pos\tfine\n", ", line 1: the label 'pos' is not one of the classes: " + brief, {all, all + "y"});
   for (std::string blank : {"  ", "\u00A0", "\u3000 \u2028", "\f\v\x1C"}) {
     refused("pos\tfine\nneg\t" + blank + "\n", ", line 2: the text is empty");
   }

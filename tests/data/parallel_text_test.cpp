@@ -32,6 +32,18 @@ TEST_CASE("a folder of parallel files is read part by part, either way") {
   CHECK(read_parallel_folder(folder.path(), "en", "de").train.targets == data.train.sources);
 }
 
+TEST_CASE("a language's ending may have dots") {
+  TemporaryFolder folder;
+  for (std::string part : {"train", "val", "test_2016", "test"}) {
+    folder.write(part + ".lc.de", part + " eins\n");
+    folder.write(part + ".lc.en", part + " one\n");
+  }
+  const ParallelData data = read_parallel_folder(folder.path(), "lc.de", "lc.en");
+  REQUIRE(data.tests.size() == 2);
+  CHECK(data.tests.at("test_2016").targets == Strings{"test_2016 one"});
+  CHECK(data.tests.at("test").sources == Strings{"test eins"});
+}
+
 TEST_CASE("the test parts are read by themselves, too") {
   TemporaryFolder folder;
   write_parts(folder);
