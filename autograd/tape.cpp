@@ -150,9 +150,8 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
     const Source source = source_of(x);
     if (source.kind == Source::constant) {
       fail("gradients: an x of the shape ", x.shape(),
-           " needs no gradient on this tape; call set_requires_grad() on it, or on its detach() if another tape "
-           "computed "
-           "it, before y is computed");
+           " needs no gradient on this tape; call set_requires_grad() on it before y is computed, or on its detach() "
+           "where another tape computed it");
     }
     if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
     if (source.kind == Source::entry && source.index <= last) pass.leads_on[source.index] = true;

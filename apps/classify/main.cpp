@@ -73,10 +73,8 @@ void eval(Options& options, EvalConfig& c) {
   auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
   const Score score = evaluate(*trained.model, logits, texts, c.batch_size);
   check_finite(score, c.from);
-  std::cout << (validation ? "validation"
-                : other    ? c.data
-                           : "test")
-            << ' ' << trained.config.model << "  " << line_of_texts(score) << std::endl;
+  const std::string name = other ? c.data : validation ? "validation" : "test";
+  std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score) << std::endl;
 }
 
 struct PredictConfig {
