@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "autograd/error.h"
 #include "autograd/utf8.h"
@@ -17,8 +16,8 @@ std::ptrdiff_t share_of(std::ptrdiff_t count, double share) {
 
 }  // namespace
 
-TextDataset::TextDataset(std::vector<std::int32_t> tokens, int64_t context, std::string_view name)
-    : tokens_(std::move(tokens)), context_(context) {
+TextDataset::TextDataset(std::span<const std::int32_t> tokens, int64_t context, std::string_view name)
+    : tokens_(tokens), context_(context) {
   if (context_ <= 0) fail("TextDataset: the context is ", context_, "; need context > 0");
   // compared without adding 1, which overflows for the largest context
   if (target_count() < context_) {

@@ -16,8 +16,10 @@ namespace reel::data {
 
 class TextDataset {
  public:
-  /// Throws, calling the text `name`, unless context > 0 and there are at least context + 1 tokens.
-  TextDataset(std::vector<std::int32_t> tokens, int64_t context, std::string_view name = "the text");
+  /// A view of `tokens`, which must outlive it. Throws, calling the text `name`, unless context > 0 and there are at
+  /// least context + 1 tokens.
+  TextDataset(std::span<const std::int32_t> tokens, int64_t context, std::string_view name = "the text");
+  TextDataset(std::vector<std::int32_t>&&, int64_t, std::string_view = "") = delete;
 
   std::span<const std::int32_t> tokens() const { return tokens_; }
   int64_t context() const { return context_; }
@@ -34,7 +36,7 @@ class TextDataset {
   Batch windows(std::span<const int64_t> starts, int64_t length) const;
 
  private:
-  std::vector<std::int32_t> tokens_;
+  std::span<const std::int32_t> tokens_;
   int64_t context_;
 };
 

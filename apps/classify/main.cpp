@@ -57,9 +57,8 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   if (c.data.empty()) refuse_columns(options, "only with --data; without it, texts are read as in training");
-  const auto path = checkpoint_path(c.from);
-  const Checkpoint saved = load_checkpoint(path, "classify");
-  TrainedClassifier trained = restore_classifier(saved, path);
+  const Checkpoint saved = load_run(c.from, "classify");
+  TrainedClassifier trained = restore_classifier(saved);
   if (!c.data.empty()) trained.config.data = c.data;
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
@@ -91,8 +90,7 @@ void declare_predict(Options& o, PredictConfig& c) {
 
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
-  const auto path = checkpoint_path(c.from);
-  const TrainedClassifier trained = restore_classifier(load_checkpoint(path, "classify"), path);
+  const TrainedClassifier trained = restore_classifier(load_run(c.from, "classify"));
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
     const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));

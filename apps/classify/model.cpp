@@ -1,6 +1,6 @@
 #include "apps/classify/model.h"
 
-#include "autograd/error.h"
+#include "apps/common/restored.h"
 #include "data/sequences.h"
 
 namespace reel::apps {
@@ -27,23 +27,15 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
   return std::make_unique<nn::CTransformer>(config);
 }
 
-TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::filesystem::path& path) {
-  try {
-    TrainedClassifier trained;
-    Options options;
-    declare_train(options, trained.config);
-    options.restore(string_pairs_from(note(checkpoint, "options")));
-    trained.tokenizer.emplace(note(checkpoint, "vocabulary").get<std::string>());
-    for (const Json& name : note(checkpoint, "classes").get<Json::Array>()) {
+TrainedClassifier restore_classifier(const Checkpoint& saved) {
+  return restored<TrainedClassifier>(saved, [&](TrainedClassifier& trained) {
+    trained.tokenizer.emplace(note(saved, "vocabulary").get<std::string>());
+    for (const Json& name : note(saved, "classes").get<Json::Array>()) {
       trained.classes.push_back(name.get<std::string>());
     }
-    trained.model = make_classifier(trained.config, trained.tokenizer->vocabulary_size(),
-                                    static_cast<std::int64_t>(trained.classes.size()));
-    trained.model->load_state_dict(checkpoint.weights);
-    return trained;
-  } catch (const Error& error) {
-    fail(path.string(), " does not fit: ", error.what());
-  }
+    trained.model = make_classifier(trained.config, trained.tokenizer->vocabulary_size(), std::ssize(trained.classes));
+    trained.model->load_state_dict(saved.weights);
+  });
 }
 
 }  // namespace reel::apps

@@ -1,7 +1,6 @@
 #pragma once
 // The classifiers that `classify` can train, by name, and their checkpoints.
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +24,7 @@ struct TrainedClassifier {
   std::unique_ptr<nn::Classifier> model;
 };
 
-/// From a checkpoint, or throws, naming `path`.
-TrainedClassifier restore_classifier(const Checkpoint& checkpoint, const std::filesystem::path& path);
+/// From a checkpoint, or throws, naming its file.
+TrainedClassifier restore_classifier(const Checkpoint& saved);
 
 }  // namespace reel::apps

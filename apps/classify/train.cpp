@@ -183,7 +183,7 @@ void train(Options& options, ClassifyConfig& config) {
   options.refuse_idle();
   if (config.data.empty()) refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
   TrainedClassifier trained;
-  if (saved) trained = restore_classifier(*saved, checkpoint_path(training.out));
+  if (saved) trained = restore_classifier(*saved);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
     trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));

@@ -63,7 +63,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
     if (metadata(file, checksum_key) != checksum(notes, file.tensors)) {
       fail("its checksum is wrong: the file was damaged, or changed by another program");
     }
-    Checkpoint checkpoint{{}, {}, Json::parse(notes).get<Json::Object>()};
+    Checkpoint checkpoint{{}, {}, Json::parse(notes).get<Json::Object>(), path};
     for (const auto& [name, value] : file.tensors) {
       if (name.starts_with(optimizer_prefix)) {
         checkpoint.optimizer.emplace_back(name.substr(optimizer_prefix.size()), value);
@@ -77,6 +77,13 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
   } catch (const Error& error) {
     fail(path.string(), " is no checkpoint that can be read: ", error.what());
   }
+}
+
+Checkpoint load_run(const std::filesystem::path& folder, const std::string& app) {
+  if (std::filesystem::is_regular_file(folder)) {
+    fail(folder.string(), " is a file; give the folder that ", app, " train wrote");
+  }
+  return load_checkpoint(checkpoint_path(folder), app);
 }
 
 const Json& note(const Checkpoint& checkpoint, const std::string& key) {

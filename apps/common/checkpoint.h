@@ -20,6 +20,7 @@ struct Checkpoint {
   NamedTensors weights;
   NamedTensors optimizer;
   Json::Object notes;
+  std::filesystem::path path{};  // it was read from
 };
 
 /// Where a run's folder has its checkpoint.
@@ -29,6 +30,9 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 /// Throws, naming the file, if there is none, if it is not whole, or if it was not written by `app`.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app);
+
+/// The checkpoint that `app` has left in a folder.
+Checkpoint load_run(const std::filesystem::path& folder, const std::string& app);
 
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);

@@ -64,7 +64,7 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
     start_random(config);
     return std::nullopt;
   }
-  Checkpoint saved = load_checkpoint(checkpoint_path(config.out), app);
+  Checkpoint saved = load_run(config.out, app);
   const auto kept = string_pairs_from(note(saved, "options"));
   options.restore(kept);
   for (const auto& [name, value] : options.values()) {
@@ -108,7 +108,7 @@ void Trainer::resume(const Checkpoint& saved) {
     fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
   }
   // Another run may have gone on while this one read the data, before it had the folder to itself.
-  if (note(load_checkpoint(checkpoint_path(config_.out), app_), "step") != note(saved, "step")) {
+  if (note(load_checkpoint(saved.path, app_), "step") != note(saved, "step")) {
     fail("another run has gone on in ", config_.out, " meanwhile; resume again");
   }
   load_optimizer(saved);
@@ -121,8 +121,7 @@ void Trainer::resume(const Checkpoint& saved) {
     interval_score_ = score_sum_from(note(saved, "interval"));
     default_generator().set_state(generator_state_from(note(saved, "random")));
   } catch (const Error& error) {
-    fail(checkpoint_path(config_.out).string(), " does not fit, perhaps because another version of ", app_,
-         " wrote it: ", error.what());
+    fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
   }
   metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;

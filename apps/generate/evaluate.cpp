@@ -13,7 +13,7 @@ Score evaluate(nn::LanguageModel& model, std::span<const std::int32_t> tokens, s
                const std::string& name) {
   if (tokens.size() < 2) fail(name, " has ", tokens.size(), " tokens; need at least 2 to predict one");
   const auto most = static_cast<std::int64_t>(tokens.size()) - 1;
-  const data::TextDataset text({tokens.begin(), tokens.end()}, std::min(model.context(), most), name);
+  const data::TextDataset text(tokens, std::min(model.context(), most), name);
   const EvalMode mode(model);
   ScoreSum sum;
   data::SequentialSampler batches(text, batch_size);

@@ -34,9 +34,8 @@ void declare_eval(Options& o, EvalConfig& c) {
 
 void eval(Options&, EvalConfig& c) {
   use_threads(c.threads);
-  const auto path = checkpoint_path(c.from);
-  const Checkpoint saved = load_checkpoint(path, "generate");
-  TrainedModel trained = restore_model(saved, path);
+  const Checkpoint saved = load_run(c.from, "generate");
+  TrainedModel trained = restore_model(saved);
   if (c.final_run && !trained.config.final_run) {
     throw UsageError(text("--final: ", c.from, " was trained without it, and so has no part set aside for a test"));
   }
@@ -87,7 +86,7 @@ std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const 
 void sample(Options& options, SampleConfig& c) {
   use_threads(c.threads);
   const bool prompted = options.given("prompt");
-  TrainedModel trained = load_model(c.from);
+  TrainedModel trained = restore_model(load_run(c.from, "generate"));
   const data::Tokenizer& tokenizer = *trained.tokenizer;
   const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);
   Generator generator(static_cast<std::uint64_t>(c.seed));

@@ -1,6 +1,6 @@
 #include "apps/generate/model.h"
 
-#include "autograd/error.h"
+#include "apps/common/restored.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
 #include "nn/markov_model.h"
@@ -41,31 +41,19 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& c, std::int6
                                                                      .dropout = c.dropout});
 }
 
-TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::path& path) {
-  try {
-    TrainedModel trained;
-    Options options;
-    declare_train(options, trained.config);
-    options.restore(string_pairs_from(note(checkpoint, "options")));
-    trained.tokenizer =
-        data::restore_tokenizer(trained.config.tokenizer, note(checkpoint, "vocabulary").get<std::string>());
+TrainedModel restore_model(const Checkpoint& saved) {
+  return restored<TrainedModel>(saved, [&](TrainedModel& trained) {
+    const GenerateConfig& config = trained.config;
+    trained.tokenizer = data::restore_tokenizer(config.tokenizer, note(saved, "vocabulary").get<std::string>());
     const std::int64_t vocabulary = trained.tokenizer->vocabulary_size();
-    if (trained.config.counts()) {
+    if (config.counts()) {
       trained.model = std::make_unique<nn::MarkovModel>(
-          nn::MarkovModel::from_state(checkpoint.weights, markov_config(trained.config, vocabulary)));
+          nn::MarkovModel::from_state(saved.weights, markov_config(config, vocabulary)));
     } else {
-      trained.model = make_model(trained.config, vocabulary, {});
-      trained.model->load_state_dict(checkpoint.weights);
+      trained.model = make_model(config, vocabulary, {});
+      trained.model->load_state_dict(saved.weights);
     }
-    return trained;
-  } catch (const Error& error) {
-    fail(path.string(), " does not fit: ", error.what());
-  }
-}
-
-TrainedModel load_model(const std::filesystem::path& folder) {
-  const std::filesystem::path path = checkpoint_path(folder);
-  return restore_model(load_checkpoint(path, "generate"), path);
+  });
 }
 
 }  // namespace reel::apps

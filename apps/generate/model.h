@@ -1,7 +1,6 @@
 #pragma once
 // The models that `generate` can train, by name, and their checkpoints.
 
-#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -23,9 +22,7 @@ struct TrainedModel {
   std::unique_ptr<nn::LanguageModel> model;
 };
 
-/// From a checkpoint, or throws, naming `path`.
-TrainedModel restore_model(const Checkpoint& checkpoint, const std::filesystem::path& path);
-/// From the checkpoint in a folder that train wrote.
-TrainedModel load_model(const std::filesystem::path& folder);
+/// From a checkpoint, or throws, naming its file.
+TrainedModel restore_model(const Checkpoint& saved);
 
 }  // namespace reel::apps

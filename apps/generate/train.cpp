@@ -164,7 +164,7 @@ void train(Options& options, GenerateConfig& config) {
   if (saved && config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
   options.refuse_idle();
   TrainedModel trained;
-  if (saved) trained = restore_model(*saved, checkpoint_path(training.out));
+  if (saved) trained = restore_model(*saved);
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer));
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 

@@ -6,9 +6,19 @@
 
 namespace reel::apps {
 
+TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateConfig& config) {
+  const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
+  return {data::WordTokenizer::train(text.sources, limits), data::WordTokenizer::train(text.targets, limits)};
+}
+
 data::ParallelData read_pairs(const TranslateConfig& config) {
   if (config.data.empty()) return data::sentence_corpus();
-  return data::read_parallel_folder(config.data, config.source, config.target);
+  data::ParallelData pairs = data::read_parallel_folder(config.data, config.source, config.target);
+  if (config.final_run && pairs.tests.empty()) {
+    fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
+         config.target);
+  }
+  return pairs;
 }
 
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
@@ -21,12 +31,11 @@ EncodedSentence encode_sentence(const std::string& text, const data::WordTokeniz
   return {data::enclosed(data::cut_to(words, length, data::Keep::start)), std::ssize(words) > length};
 }
 
-EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
-                          const data::WordTokenizer& target, std::int64_t length) {
+EncodedPairs encode_pairs(const data::ParallelText& text, const TokenizerPair& tokenizers, std::int64_t length) {
   EncodedPairs pairs;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
-    EncodedSentence from = encode_sentence(text.sources[i], source, length);
-    EncodedSentence to = encode_sentence(text.targets[i], target, length);
+    EncodedSentence from = encode_sentence(text.sources[i], tokenizers.source, length);
+    EncodedSentence to = encode_sentence(text.targets[i], tokenizers.target, length);
     if (to.is_cut) to.tokens.pop_back();
     pairs.cut += from.is_cut || to.is_cut;
     pairs.sources.push_back(std::move(from.tokens));

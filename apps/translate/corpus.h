@@ -13,7 +13,14 @@
 
 namespace reel::apps {
 
-/// The pairs of config.data, or the built-in ones.
+/// The words of both languages.
+struct TokenizerPair {
+  data::WordTokenizer source, target;
+};
+/// Those of `text`, which should be the training part, as config limits them.
+TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateConfig& config);
+
+/// The pairs of config.data, or the built-in ones. Throws with --final if there is no test part.
 data::ParallelData read_pairs(const TranslateConfig& config);
 /// The test parts of `folder` or, if that is empty, of the data that the model was trained on.
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder);
@@ -30,8 +37,7 @@ struct EncodedPairs {
   std::vector<data::Tokens> sources, targets;
   std::int64_t cut = 0;  // pairs of which a side is
 };
-EncodedPairs encode_pairs(const data::ParallelText& text, const data::WordTokenizer& source,
-                          const data::WordTokenizer& target, std::int64_t length);
+EncodedPairs encode_pairs(const data::ParallelText& text, const TokenizerPair& tokenizers, std::int64_t length);
 
 /// The pairs at `rows` as a batch: the decoder reads `inputs` and is to say `outputs`, one word later.
 struct PairBatch {

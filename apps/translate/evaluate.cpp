@@ -1,6 +1,7 @@
 #include "apps/translate/evaluate.h"
 
 #include <cstdio>
+#include <iostream>
 
 #include "apps/common/eval_mode.h"
 #include "autograd/ops.h"
@@ -39,6 +40,20 @@ std::string to_string(const TranslationScore& score, const data::WordRules& rule
                 search.beam == 1 ? "greedy" : ("beam " + std::to_string(search.beam)).c_str(), score.exact,
                 score.sentences);
   return line;
+}
+
+PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,
+                     std::int64_t batch_size, const SearchConfig& search, const std::string& folder) {
+  const data::WordTokenizer& target = trained.tokenizers->target;
+  const std::int64_t length = trained.config.length;
+  const EncodedPairs pairs = encode_pairs(text, *trained.tokenizers, length);
+  const Score likelihood = evaluate(*trained.model, pairs, batch_size);
+  check_finite(likelihood, folder);
+  std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs, length) << std::endl;
+  const TranslationScore translation =
+      compare(translate_all(*trained.model, pairs.sources, target, length, search), text, target);
+  std::cout << name << ' ' << to_string(translation, target.rules(), search) << std::endl;
+  return {likelihood, translation};
 }
 
 }  // namespace reel::apps

@@ -8,6 +8,7 @@
 
 #include "apps/common/score.h"
 #include "apps/translate/corpus.h"
+#include "apps/translate/model.h"
 #include "apps/translate/search.h"
 #include "data/parallel_text.h"
 #include "data/word_tokenizer.h"
@@ -30,5 +31,14 @@ TranslationScore compare(const std::vector<std::string>& translations, const dat
 
 /// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000"
 std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search = {});
+
+/// Both scores of a part that is called `name`, each of which is printed as soon as it is known. Throws, calling the
+/// model `folder`, if its loss is not finite.
+struct PartScore {
+  Score likelihood;
+  TranslationScore translation;
+};
+PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,
+                     std::int64_t batch_size, const SearchConfig& search, const std::string& folder);
 
 }  // namespace reel::apps

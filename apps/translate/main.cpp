@@ -29,10 +29,7 @@ void check_search(const Options& options, const SearchConfig& c) {
   }
 }
 
-TrainedTranslator load(const std::string& folder) {
-  const auto path = checkpoint_path(folder);
-  return restore_translator(load_checkpoint(path, "translate"), path);
-}
+TrainedTranslator load(const std::string& folder) { return restore_translator(load_run(folder, "translate")); }
 
 struct EvalConfig {
   std::string from = "runs/translate";
@@ -53,14 +50,7 @@ void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
-    const EncodedPairs pairs = encode_pairs(text, *trained.source, *trained.target, trained.config.length);
-    const Score likelihood = evaluate(*trained.model, pairs, 64);
-    check_finite(likelihood, c.from);
-    std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs, trained.config.length) << std::endl;
-    const auto translations =
-        translate_all(*trained.model, pairs.sources, *trained.target, trained.config.length, c.search);
-    const TranslationScore score = compare(translations, text, *trained.target);
-    std::cout << name << ' ' << to_string(score, trained.target->rules(), c.search) << std::endl;
+    score_part(trained, name, text, 64, c.search, c.from);
   }
 }
 
@@ -86,12 +76,12 @@ void predict(Options& options, PredictConfig& c) {
   const std::int64_t length = trained.config.length;
   answer_texts(c.sentences, "SENTENCE", std::cin, [&](const std::string& sentence) {
     if (!sentence.empty()) {
-      EncodedSentence encoded = encode_sentence(sentence, *trained.source, length);
+      EncodedSentence encoded = encode_sentence(sentence, trained.tokenizers->source, length);
       if (encoded.is_cut) {
         std::cerr << "translate predict: a sentence is longer than --max " << length << ", and cut there" << std::endl;
       }
       const std::vector<data::Tokens> one{std::move(encoded.tokens)};
-      std::cout << translate_all(*trained.model, one, *trained.target, length, c.search)[0];
+      std::cout << translate_all(*trained.model, one, trained.tokenizers->target, length, c.search)[0];
     }
     std::cout << std::endl;
   });

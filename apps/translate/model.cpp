@@ -1,14 +1,15 @@
 #include "apps/translate/model.h"
 
-#include "autograd/error.h"
+#include "apps/common/restored.h"
 #include "data/sequences.h"
 #include "nn/recurrent_translator.h"
 #include "nn/transformer.h"
 
 namespace reel::apps {
 
-std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, std::int64_t source_vocabulary,
-                                                std::int64_t target_vocabulary) {
+std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, const TokenizerPair& tokenizers) {
+  const std::int64_t source_vocabulary = tokenizers.source.vocabulary_size();
+  const std::int64_t target_vocabulary = tokenizers.target.vocabulary_size();
   if (c.model == "rnn") {
     return std::make_unique<nn::RecurrentTranslator>(
         nn::RecurrentTranslator::Config{.source_vocabulary = source_vocabulary,
@@ -34,21 +35,13 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, std::i
                               .tie_projection = c.tie});
 }
 
-TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::filesystem::path& path) {
-  try {
-    TrainedTranslator trained;
-    Options options;
-    declare_train(options, trained.config);
-    options.restore(string_pairs_from(note(checkpoint, "options")));
-    trained.source.emplace(note(checkpoint, "source vocabulary").get<std::string>());
-    trained.target.emplace(note(checkpoint, "target vocabulary").get<std::string>());
-    trained.model =
-        make_translator(trained.config, trained.source->vocabulary_size(), trained.target->vocabulary_size());
-    trained.model->load_state_dict(checkpoint.weights);
-    return trained;
-  } catch (const Error& error) {
-    fail(path.string(), " does not fit: ", error.what());
-  }
+TrainedTranslator restore_translator(const Checkpoint& saved) {
+  return restored<TrainedTranslator>(saved, [&](TrainedTranslator& trained) {
+    auto tokenizer = [&](const char* key) { return data::WordTokenizer(note(saved, key).get<std::string>()); };
+    trained.tokenizers = TokenizerPair{tokenizer("source vocabulary"), tokenizer("target vocabulary")};
+    trained.model = make_translator(trained.config, *trained.tokenizers);
+    trained.model->load_state_dict(saved.weights);
+  });
 }
 
 }  // namespace reel::apps

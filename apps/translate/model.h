@@ -1,28 +1,27 @@
 #pragma once
 // The models that `translate` can train, by name, and their checkpoints.
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "apps/common/checkpoint.h"
 #include "apps/translate/config.h"
-#include "data/word_tokenizer.h"
+#include "apps/translate/corpus.h"
 #include "nn/translator.h"
 
 namespace reel::apps {
 
-std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& config, std::int64_t source_vocabulary,
-                                                std::int64_t target_vocabulary);
+/// The model of config.model with random weights.
+std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& config, const TokenizerPair& tokenizers);
 
-/// A trained model, the words of both its languages, and the options it was trained with.
+/// A model, the words of both its languages, and the options it is trained with.
 struct TrainedTranslator {
   TranslateConfig config;
-  std::optional<data::WordTokenizer> source, target;
+  std::optional<TokenizerPair> tokenizers;
   std::unique_ptr<nn::Translator> model;
 };
 
-/// From a checkpoint, or throws, naming `path`.
-TrainedTranslator restore_translator(const Checkpoint& checkpoint, const std::filesystem::path& path);
+/// From a checkpoint, or throws, naming its file.
+TrainedTranslator restore_translator(const Checkpoint& saved);
 
 }  // namespace reel::apps

@@ -22,46 +22,44 @@ namespace {
 
 class TranslateTask : public Task {
  public:
-  TranslateTask(const TranslateConfig& config, data::ParallelData data, data::WordTokenizer source,
-                data::WordTokenizer target, std::unique_ptr<nn::Translator> model)
-      : config_(config),
-        data_(std::move(data)),
-        source_(std::move(source)),
-        target_(std::move(target)),
-        train_(encode_pairs(data_.train, source_, target_, config.length)),
-        validation_(encode_pairs(data_.validation, source_, target_, config.length)),
-        model_(std::move(model)),
-        order_(lengths(train_), config.training.batch_size,
-               config.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
-               random_stream(config.training.seed, Stream::batches)) {}
+  TranslateTask(TrainedTranslator trained, const data::ParallelText& train, data::ParallelText validation,
+                std::map<std::string, data::ParallelText> tests)
+      : trained_(std::move(trained)),
+        train_(encode_pairs(train, *trained_.tokenizers, config_.length)),
+        validation_(encode_pairs(validation, *trained_.tokenizers, config_.length)),
+        validation_text_(std::move(validation)),
+        tests_(std::move(tests)),
+        order_(lengths(train_), config_.training.batch_size,
+               config_.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
+               random_stream(config_.training.seed, Stream::batches)) {}
 
   std::int64_t examples_per_epoch() const { return std::ssize(train_.sources); }
 
-  const nn::Module& model() const override { return *model_; }
+  const nn::Module& model() const override { return model_; }
   bool is_post_norm() const override { return config_.model == "transformer" && config_.norm == "post"; }
 
   std::string introduction() const override {
     const std::int64_t cut = train_.cut + validation_.cut;
     return text(name_of_data(), ": ", train_.sources.size(), " pairs to train on, ", validation_.sources.size(),
                 " to validate, ", cut > 0 ? text(cut, " of them cut at --max ", config_.length, ", ") : "",
-                "vocabularies of ", source_.vocabulary_size(), " and ", target_.vocabulary_size(), "\n", config_.model,
-                ": ", model_->parameter_count(), " parameters, seed ", config_.training.seed);
+                "vocabularies of ", words_.source.vocabulary_size(), " and ", words_.target.vocabulary_size(), "\n",
+                config_.model, ": ", model_.parameter_count(), " parameters, seed ", config_.training.seed);
   }
   std::string topic() const override { return "translation"; }
   std::string title() const override {
     return text(config_.model, " on ", name_of_data(), ", ", config_.source, " to ", config_.target, ", ",
-                model_->parameter_count(), " parameters");
+                model_.parameter_count(), " parameters");
   }
 
   BatchLoss next_loss() override {
     const PairBatch batch = make_batch(train_, order_.next());
-    const Tensor logits = model_->packed(batch.sources, batch.inputs);  // (N, V)
+    const Tensor logits = model_.packed(batch.sources, batch.inputs);  // (N, V)
     return {cross_entropy(logits, batch.outputs, {.label_smoothing = config_.label_smoothing}), batch.outputs.numel(),
             count_hits(logits, batch.outputs)};
   }
 
   std::optional<Score> score() override {
-    score_ = evaluate(*model_, validation_, config_.training.batch_size);
+    score_ = evaluate(model_, validation_, config_.training.batch_size);
     return score_;
   }
 
@@ -76,9 +74,9 @@ class TranslateTask : public Task {
   }
 
   StringPairs finish() override {
-    if (!config_.final_run) return finish_part("validation", data_.validation);
+    if (!config_.final_run) return finish_part("validation", validation_text_);
     StringPairs results;
-    for (const auto& [name, text] : data_.tests) {
+    for (const auto& [name, text] : tests_) {
       for (auto& result : finish_part(name, text)) results.push_back(std::move(result));
     }
     return results;
@@ -89,7 +87,7 @@ class TranslateTask : public Task {
     std::vector<std::vector<std::string>> rows;
     for (const auto& [source, reference, translation] : examples(8)) rows.push_back({source, reference, translation});
     report.table("Examples", {"source", "reference", "model"}, rows);
-    if (auto* transformer = dynamic_cast<nn::Transformer*>(model_.get())) show_attention(report, *transformer);
+    if (auto* transformer = dynamic_cast<nn::Transformer*>(&model_)) show_attention(report, *transformer);
   }
 
   std::uint32_t fingerprint() const override {
@@ -101,8 +99,8 @@ class TranslateTask : public Task {
   }
 
   Json::Object notes() const override {
-    return {{"source vocabulary", source_.vocabulary()},
-            {"target vocabulary", target_.vocabulary()},
+    return {{"source vocabulary", words_.source.vocabulary()},
+            {"target vocabulary", words_.target.vocabulary()},
             {"order", to_json(order_.state())}};
   }
   void restore(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
@@ -126,10 +124,10 @@ class TranslateTask : public Task {
     std::vector<Example> examples;
     std::vector<data::Tokens> sources;
     for (std::size_t place : spread(validation_.sources.size(), most)) {
-      examples.push_back({data_.validation.sources[place], data_.validation.targets[place], ""});
+      examples.push_back({validation_text_.sources[place], validation_text_.targets[place], ""});
       sources.push_back(validation_.sources[place]);
     }
-    const std::vector<std::string> found = translate_all(*model_, sources, target_, config_.length);
+    const std::vector<std::string> found = translate_all(model_, sources, words_.target, config_.length);
     for (std::size_t i = 0; i < found.size(); ++i) examples[i].translation = found[i];
     return examples;
   }
@@ -137,14 +135,14 @@ class TranslateTask : public Task {
   /// Where each head of the last layers looks while the first example is translated.
   void show_attention(Report& report, nn::Transformer& model) {
     const std::int64_t longest = std::min<std::int64_t>(config_.length, 34);
-    const std::vector<data::Tokens> source{encode_sentence(data_.validation.sources[0], source_, longest).tokens};
+    const std::vector<data::Tokens> source{encode_sentence(validation_text_.sources[0], words_.source, longest).tokens};
     data::Tokens whole = data::enclosed(find_translations(model, source, longest)[0]);
     if (std::ssize(whole) - 2 == longest) whole.pop_back();  // it was cut: the model has written no end
     const data::Tokens read(whole.begin(), whole.end() - 1), written(whole.begin() + 1, whole.end());
     const EvalMode mode(model);
     const nn::Transformer::Maps maps =
         model.attention_maps(Ids({1, std::ssize(source[0])}, source[0]), Ids({1, std::ssize(read)}, read));
-    const auto source_names = token_names(source_, source[0]), read_names = token_names(target_, read);
+    const auto source_names = token_names(words_.source, source[0]), read_names = token_names(words_.target, read);
 
     report.section(
         "Attention in the encoder",
@@ -157,26 +155,24 @@ class TranslateTask : public Task {
     add_head_maps(report, "Decoder", maps.decoder.back(), read_names, read_names);
     report.section("Attention from the translation to the source",
                    "Each row is a word as it is written, and shows where in the source the decoder looks for it.");
-    add_head_maps(report, "Cross", maps.cross.back(), token_names(target_, written), source_names);
+    add_head_maps(report, "Cross", maps.cross.back(), token_names(words_.target, written), source_names);
   }
 
   /// The last lines on one part, perplexity and BLEU.
   StringPairs finish_part(const std::string& name, const data::ParallelText& text) {
-    const EncodedPairs pairs = encode_pairs(text, source_, target_, config_.length);
-    const Score score = evaluate(*model_, pairs, config_.training.batch_size);
-    std::cout << name << ' ' << line_of_tokens(score) << note_of_cuts(pairs, config_.length) << std::endl;
-    const TranslationScore nearness =
-        compare(translate_all(*model_, pairs.sources, target_, config_.length), text, target_);
-    std::cout << name << ' ' << to_string(nearness, target_.rules()) << std::endl;
-    return {{name + " perplexity", short_number(score.perplexity(), 4)},
-            {name + " BLEU", short_number(nearness.bleu, 4)}};
+    const auto [likelihood, translation] =
+        score_part(trained_, name, text, config_.training.batch_size, {}, config_.training.out);
+    return {{name + " perplexity", short_number(likelihood.perplexity(), 4)},
+            {name + " BLEU", short_number(translation.bleu, 4)}};
   }
 
-  const TranslateConfig& config_;
-  data::ParallelData data_;
-  data::WordTokenizer source_, target_;
+  TrainedTranslator trained_;
+  const TranslateConfig& config_ = trained_.config;
+  const TokenizerPair& words_ = *trained_.tokenizers;
+  nn::Translator& model_ = *trained_.model;
   EncodedPairs train_, validation_;
-  std::unique_ptr<nn::Translator> model_;
+  data::ParallelText validation_text_;
+  std::map<std::string, data::ParallelText> tests_;
   data::TrainingOrder order_;
   Score score_;
 };
@@ -206,20 +202,15 @@ void train(Options& options, TranslateConfig& config) {
   check_languages(config);
   check_heads(config);
   TrainedTranslator trained;
-  if (saved) trained = restore_translator(*saved, checkpoint_path(training.out));
-  data::ParallelData data = read_pairs(config);
-  if (config.final_run && data.tests.empty()) {
-    fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
-         config.target);
-  }
+  if (saved) trained = restore_translator(*saved);
+  trained.config = config;
+  data::ParallelData pairs = read_pairs(config);
   if (!saved) {
-    const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
-    trained.source = data::WordTokenizer::train(data.train.sources, limits);
-    trained.target = data::WordTokenizer::train(data.train.targets, limits);
-    trained.model = make_translator(config, trained.source->vocabulary_size(), trained.target->vocabulary_size());
+    trained.tokenizers = train_tokenizers(pairs.train, config);
+    trained.model = make_translator(config, *trained.tokenizers);
   }
 
-  TranslateTask task(config, std::move(data), *trained.source, *trained.target, std::move(trained.model));
+  TranslateTask task(std::move(trained), pairs.train, std::move(pairs.validation), std::move(pairs.tests));
   Trainer trainer("translate", options, training, task,
                   plan_epochs(training, config.epochs, task.examples_per_epoch()));
   trainer.run(saved);

@@ -26,13 +26,13 @@ TEST_CASE("a sentence is framed, and cut where it is too long", "[translate]") {
 }
 
 TEST_CASE("a target that is cut has no end", "[translate]") {
-  const data::WordTokenizer source = words("a a b"), target = words("x x y");
-  const EncodedPairs pairs = encode_pairs({{"a", "b a b", "a b a"}, {"y", "x", "y x x"}}, source, target, 2);
+  const TokenizerPair tokenizers{words("a a b"), words("x x y")};
+  const EncodedPairs pairs = encode_pairs({{"a", "b a b", "a b a"}, {"y", "x", "y x x"}}, tokenizers, 2);
   CHECK(pairs.sources == std::vector<Tokens>{{2, 4, 3}, {2, 5, 4, 3}, {2, 4, 5, 3}});
   CHECK(pairs.targets == std::vector<Tokens>{{2, 5, 3}, {2, 4, 3}, {2, 5, 4}});
   CHECK(pairs.cut == 2);
   CHECK(note_of_cuts(pairs, 2) == "  2 cut at --max 2");
-  CHECK(note_of_cuts(encode_pairs({{"a"}, {"y"}}, source, target, 2), 2).empty());
+  CHECK(note_of_cuts(encode_pairs({{"a"}, {"y"}}, tokenizers, 2), 2).empty());
 }
 
 TEST_CASE("a decoder is to say each word after it has read those before", "[translate]") {

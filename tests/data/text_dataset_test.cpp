@@ -24,7 +24,8 @@ Tokens values(const Ids& ids) { return {ids.values().begin(), ids.values().end()
 }  // namespace
 
 TEST_CASE("a window's targets are its inputs one token on") {
-  TextDataset dataset(counting(10, 100), 4);
+  const Tokens tokens = counting(10, 100);
+  TextDataset dataset(tokens, 4);
   CHECK(dataset.size() == 6);
   CHECK(dataset.context() == 4);
   CHECK(dataset.target_count() == 9);
@@ -38,7 +39,8 @@ TEST_CASE("a window's targets are its inputs one token on") {
 }
 
 TEST_CASE("windows stand in the batch in the order asked for, repeated ones too") {
-  TextDataset dataset(counting(10), 3);
+  const Tokens tokens = counting(10);
+  TextDataset dataset(tokens, 3);
   Batch batch = dataset.windows(std::vector<int64_t>{6, 0, 6});
   CHECK(batch.inputs.shape() == Shape{3, 3});
   CHECK(values(batch.inputs) == Tokens{6, 7, 8, 0, 1, 2, 6, 7, 8});
@@ -47,7 +49,8 @@ TEST_CASE("windows stand in the batch in the order asked for, repeated ones too"
 }
 
 TEST_CASE("windows of another length than the context") {
-  TextDataset dataset(counting(6), 4);
+  const Tokens tokens = counting(6);
+  TextDataset dataset(tokens, 4);
   Batch batch = dataset.windows(std::vector<int64_t>{4}, 1);
   CHECK(values(batch.inputs) == Tokens{4});
   CHECK(values(batch.targets) == Tokens{5});
@@ -56,19 +59,21 @@ TEST_CASE("windows of another length than the context") {
 }
 
 TEST_CASE("windows outside the text are refused") {
-  TextDataset dataset(counting(10), 4);
+  const Tokens tokens = counting(10);
+  TextDataset dataset(tokens, 4);
   CHECK_THROWS_AS(dataset.windows(std::vector<int64_t>{-1}), Error);
   CHECK_THROWS_WITH(dataset.windows(std::vector<int64_t>{0, 6}), ContainsSubstring("begins at 6 of 10 tokens"));
 }
 
 TEST_CASE("a text must have one token more than the context") {
-  CHECK(TextDataset(counting(5), 4).size() == 1);
-  CHECK_THROWS_WITH(TextDataset(counting(4), 4, "the validation part of notes.txt"),
+  const Tokens four = counting(4), five = counting(5), none;
+  CHECK(TextDataset(five, 4).size() == 1);
+  CHECK_THROWS_WITH(TextDataset(four, 4, "the validation part of notes.txt"),
                     "the validation part of notes.txt is too short: 4 tokens, and a context of 4 needs one token more "
                     "than that; give a longer text or a smaller context");
-  CHECK_THROWS_WITH(TextDataset({}, 1), ContainsSubstring("0 tokens"));
-  CHECK_THROWS_AS(TextDataset(counting(4), std::numeric_limits<int64_t>::max()), Error);
-  CHECK_THROWS_WITH(TextDataset(counting(4), 0), ContainsSubstring("need context > 0"));
+  CHECK_THROWS_WITH(TextDataset(none, 1), ContainsSubstring("0 tokens"));
+  CHECK_THROWS_AS(TextDataset(four, std::numeric_limits<int64_t>::max()), Error);
+  CHECK_THROWS_WITH(TextDataset(four, 0), ContainsSubstring("need context > 0"));
 }
 
 TEST_CASE("split cuts once, the first part rounded down") {
