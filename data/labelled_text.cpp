@@ -63,6 +63,9 @@ std::size_t column_index(const std::string& column, const fs::path& file, const 
       fail(place(file, first_row), ": no column is named '", brief(column), "' here but ", shown,
            "; name columns as the first line does, or by numbers from 1 on");
     }
+    if (std::find(at + 1, names.end(), column) != names.end()) {
+      fail(place(file, first_row), ": two columns are named '", brief(column), "'; give the number of one, from 1 on");
+    }
     return static_cast<std::size_t>(at - names.begin());
   }
   std::size_t number = column.size() > 9 ? 0 : static_cast<std::size_t>(std::stoi(column));

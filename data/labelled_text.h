@@ -42,7 +42,8 @@ struct TableColumns {
 // there must be two at least, in UTF-8 without control characters. Each throws, naming file and line, for a label that
 // is not among the classes and for a text of white space alone.
 
-/// One file of a table. Throws also as read_table does, if a column is not there, and if a label is empty.
+/// One file of a table. Throws also as read_table does, if a column is not there or two have its name, and if a label
+/// is empty.
 LabelledText read_labelled_table(const std::filesystem::path& file, const TableColumns& columns = {},
                                  const std::vector<std::string>& classes = {});
 

@@ -32,17 +32,25 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
   return parts;
 }
 
+/// What the model reads of them.
+data::Tokens as_read(const data::Tokens& words, const ClassifyConfig& config) {
+  return data::cut_to(words, config.length, config.keep == "end" ? data::Keep::end : data::Keep::start);
+}
+
 }  // namespace
 
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  return data::cut_to(data::encode(tokenizer, text), config.length,
-                      config.keep == "end" ? data::Keep::end : data::Keep::start);
+  return as_read(data::encode(tokenizer, text), config);
 }
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
                     const ClassifyConfig& config) {
   EncodedTexts encoded;
-  for (const std::string& text : data.texts) encoded.tokens.push_back(encode(text, tokenizer, config));
+  for (const std::string& text : data.texts) {
+    const data::Tokens words = data::encode(tokenizer, text);
+    encoded.tokens.push_back(as_read(words, config));
+    encoded.cut += encoded.tokens.back().size() < words.size();
+  }
   encoded.labels = data.labels;
   return encoded;
 }

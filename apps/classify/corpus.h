@@ -16,6 +16,7 @@ namespace reel::apps {
 struct EncodedTexts {
   std::vector<data::Tokens> tokens;
   std::vector<std::int32_t> labels;
+  std::int64_t cut = 0;  // texts of which a part is left out
 };
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
 data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);

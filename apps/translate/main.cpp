@@ -4,6 +4,7 @@
 
 #include "apps/common/command.h"
 #include "apps/common/texts.h"
+#include "apps/common/words.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"
@@ -78,7 +79,8 @@ void predict(Options& options, PredictConfig& c) {
     if (!sentence.empty()) {
       EncodedSentence encoded = encode_sentence(sentence, trained.tokenizers->source, length);
       if (encoded.is_cut) {
-        std::cerr << "translate predict: a sentence is longer than --max " << length << ", and cut there" << std::endl;
+        std::cerr << "translate predict: " << in_quotes(excerpt(sentence, 60)) << " is longer than --max " << length
+                  << ", and cut there" << std::endl;
       }
       const std::vector<data::Tokens> one{std::move(encoded.tokens)};
       std::cout << translate_all(*trained.model, one, trained.tokenizers->target, length, c.search)[0];

@@ -1,5 +1,6 @@
 // The program classify from end to end: it trains, scores and predicts, and it repeats itself to the last bit.
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 #include <sstream>
@@ -146,7 +147,12 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   const std::string keep = GENERATE("start", "end");
   TinyTexts here;
-  here.must_train("classify", "-M 3 -e 10 --out run --keep " + keep);
+  const Outcome trained = here.must_train("classify", "-M 3 -e 10 --out run --keep " + keep);
+  std::istringstream lines(texts_of(tiny_reviews(60, 1)));
+  int longer = 0;
+  for (std::string line; std::getline(lines, line);) longer += std::count(line.begin(), line.end(), ' ') >= 3;
+  CHECK_THAT(trained.out,
+             ContainsSubstring(" to validate, " + std::to_string(longer) + " of them cut at --max 3, 2 classes"));
   auto label = [&](const std::string& text) {
     const Outcome predicted = here.run("classify", "predict --from run '" + text + "'");
     return predicted.out.substr(0, predicted.out.rfind('\t'));

@@ -105,7 +105,7 @@ TEST_CASE("a sentence that is too long is cut", "[translate]") {
   const Outcome cut = here.run("translate", "predict --from run 'eins zwei drei'");
   CHECK(cut.out == whole.out);
   CHECK(whole.err.empty());
-  CHECK(cut.err == "translate predict: a sentence is longer than --max 1, and cut there\n");
+  CHECK(cut.err == "translate predict: \"eins zwei drei\" is longer than --max 1, and cut there\n");
 }
 
 TEST_CASE("sentences need no test part until the end of a --final run", "[translate]") {

@@ -108,6 +108,9 @@ TEST_CASE("a table's columns are chosen by name or by number") {
                     ContainsSubstring("bare.tsv, line 1: no column is named 'label' here but 0, 3, poor"));
   CHECK_THROWS_WITH(read_labelled_table(named, {"label", "review"}), ContainsSubstring("no column is named 'review'"));
   CHECK_THROWS_WITH(read_labelled_table(named, {"label", "3"}), ContainsSubstring("are both column 3"));
+  const auto twice = folder.write("twice.tsv", "label\ttext\ttext\n0\tpoor\tfine\n1\tfine\tpoor\n");
+  CHECK_THROWS_WITH(read_labelled_table(twice), ContainsSubstring("twice.tsv, line 1: two columns are named 'text'"));
+  CHECK(read_labelled_table(twice, {"1", "3", true}).texts == Strings{"fine", "poor"});
   for (std::string number : {"0", "4", "99999999999999999999"}) {
     CHECK_THROWS_WITH(read_labelled_table(bare, {"1", number}),
                       ContainsSubstring("there is no column " + number + "; the columns are 1 to 3"));
