@@ -1,7 +1,7 @@
 #include "apps/classify/corpus.h"
 
-#include "apps/common/examples.h"
-#include "apps/common/fingerprint.h"
+#include "apps/report/examples.h"
+#include "apps/training/fingerprint.h"
 #include "autograd/error.h"
 #include "data/characters.h"
 #include "data/grammars.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/common/eval_mode.h"
+#include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "apps/classify/corpus.h"
-#include "apps/common/score.h"
+#include "apps/training/score.h"
 #include "nn/classifier.h"
 
 namespace reel::apps {

@@ -1,6 +1,6 @@
 #include "apps/classify/model.h"
 
-#include "apps/common/restored.h"
+#include "apps/training/restored.h"
 #include "data/sequences.h"
 
 namespace reel::apps {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/classify/config.h"
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 #include "data/word_tokenizer.h"
 #include "nn/classifier.h"
 

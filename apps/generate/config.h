@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/common/training_options.h"
+#include "apps/training/training_options.h"
 
 namespace reel::apps {
 

@@ -1,6 +1,6 @@
 #include "apps/generate/corpus.h"
 
-#include "apps/common/fingerprint.h"
+#include "apps/training/fingerprint.h"
 #include "autograd/error.h"
 #include "data/corpus.h"
 #include "data/file.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/common/eval_mode.h"
+#include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "apps/common/score.h"
+#include "apps/training/score.h"
 #include "nn/language_model.h"
 
 namespace reel::apps {

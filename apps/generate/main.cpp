@@ -4,12 +4,12 @@
 
 #include "apps/common/command.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/training_options.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/evaluate.h"
 #include "apps/generate/model.h"
 #include "apps/generate/train.h"
 #include "apps/generate/write.h"
+#include "apps/training/training_options.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

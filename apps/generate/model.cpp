@@ -1,6 +1,6 @@
 #include "apps/generate/model.h"
 
-#include "apps/common/restored.h"
+#include "apps/training/restored.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
 #include "nn/markov_model.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "apps/common/checkpoint.h"
 #include "apps/generate/config.h"
+#include "apps/training/checkpoint.h"
 #include "data/tokenizer.h"
 #include "nn/language_model.h"
 

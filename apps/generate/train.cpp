@@ -6,15 +6,15 @@
 #include <optional>
 #include <sstream>
 
-#include "apps/common/eval_mode.h"
-#include "apps/common/head_maps.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/numbers.h"
-#include "apps/common/trainer.h"
 #include "apps/generate/corpus.h"
 #include "apps/generate/evaluate.h"
 #include "apps/generate/model.h"
 #include "apps/generate/write.h"
+#include "apps/report/head_maps.h"
+#include "apps/training/eval_mode.h"
+#include "apps/training/trainer.h"
 #include "autograd/ops.h"
 #include "data/sampler.h"
 

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <string>
 
-#include "apps/common/eval_mode.h"
 #include "apps/common/interrupt.h"
+#include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/utf8.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/common/string_pairs.h"
-#include "apps/common/training_options.h"
+#include "apps/training/training_options.h"
 
 namespace reel::apps {
 

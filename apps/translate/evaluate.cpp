@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "apps/common/eval_mode.h"
+#include "apps/training/eval_mode.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"
 #include "data/bleu.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/score.h"
+#include "apps/training/score.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/model.h"
 #include "apps/translate/search.h"

@@ -1,6 +1,6 @@
 #include "apps/translate/model.h"
 
-#include "apps/common/restored.h"
+#include "apps/training/restored.h"
 #include "data/sequences.h"
 #include "nn/recurrent_translator.h"
 #include "nn/transformer.h"

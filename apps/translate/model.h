@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 #include "apps/translate/config.h"
 #include "apps/translate/corpus.h"
 #include "nn/translator.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "apps/common/eval_mode.h"
+#include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_order.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iostream>
 
-#include "apps/common/eval_mode.h"
-#include "apps/common/examples.h"
-#include "apps/common/fingerprint.h"
-#include "apps/common/head_maps.h"
 #include "apps/common/numbers.h"
-#include "apps/common/trainer.h"
+#include "apps/report/examples.h"
+#include "apps/report/head_maps.h"
+#include "apps/training/eval_mode.h"
+#include "apps/training/fingerprint.h"
+#include "apps/training/trainer.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"

@@ -1,4 +1,4 @@
-#include "apps/common/chart.h"
+#include "apps/report/chart.h"
 
 #include <cmath>
 #include <limits>

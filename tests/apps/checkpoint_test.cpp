@@ -1,4 +1,4 @@
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 
 #include "autograd/creation.h"
 #include "autograd/error.h"

@@ -1,4 +1,4 @@
-#include "apps/common/eval_mode.h"
+#include "apps/training/eval_mode.h"
 
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-#include "apps/common/examples.h"
+#include "apps/report/examples.h"
 
 #include "tests/catch.h"
 

@@ -1,4 +1,4 @@
-#include "apps/common/fingerprint.h"
+#include "apps/training/fingerprint.h"
 
 #include <set>
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 #include "autograd/creation.h"
 #include "autograd/safetensors.h"
 #include "tests/apps/tiny_texts.h"

@@ -1,4 +1,4 @@
-#include "apps/common/heat_map.h"
+#include "apps/report/heat_map.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "apps/common/html.h"
+#include "apps/report/html.h"
 
 #include <limits>
 

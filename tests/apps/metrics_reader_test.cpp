@@ -1,8 +1,8 @@
-#include "apps/common/metrics_reader.h"
+#include "apps/training/metrics_reader.h"
 
 #include <cmath>
 
-#include "apps/common/metrics.h"
+#include "apps/training/metrics.h"
 #include "autograd/error.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"

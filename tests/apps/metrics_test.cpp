@@ -1,4 +1,4 @@
-#include "apps/common/metrics.h"
+#include "apps/training/metrics.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "apps/common/report.h"
+#include "apps/report/report.h"
 
 #include <cmath>
 #include <regex>

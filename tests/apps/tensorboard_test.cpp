@@ -1,4 +1,4 @@
-#include "apps/common/tensorboard.h"
+#include "apps/training/tensorboard.h"
 
 #include <barrier>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "apps/common/crc32c.h"
+#include "apps/training/crc32c.h"
 #include "autograd/error.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "apps/common/thinning.h"
+#include "apps/report/thinning.h"
 
 #include <algorithm>
 #include <cmath>

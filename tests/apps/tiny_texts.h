@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 #include "autograd/random.h"
 #include "tests/apps/program.h"
 

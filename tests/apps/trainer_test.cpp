@@ -1,7 +1,7 @@
 // What all programs that train have in common: a run, from its first line to what it leaves, repeats itself to the last
 // bit, can be interrupted and resumed, and keeps what was there.
 
-#include "apps/common/trainer.h"
+#include "apps/training/trainer.h"
 
 #include <atomic>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "apps/common/metrics_reader.h"
+#include "apps/training/metrics_reader.h"
 #include "autograd/creation.h"
 #include "tests/apps/html_checker.h"
 #include "tests/apps/tiny_texts.h"

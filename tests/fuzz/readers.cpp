@@ -5,10 +5,10 @@
 #include <cstring>
 #include <sstream>
 
-#include "apps/common/checkpoint.h"
-#include "apps/common/metrics_reader.h"
 #include "apps/common/options.h"
 #include "apps/generate/config.h"
+#include "apps/training/checkpoint.h"
+#include "apps/training/metrics_reader.h"
 #include "autograd/creation.h"
 #include "autograd/json.h"
 #include "autograd/safetensors.h"

@@ -1,4 +1,4 @@
-#include "apps/common/score.h"
+#include "apps/training/score.h"
 
 #include <cmath>
 #include <cstdio>

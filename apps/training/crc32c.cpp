@@ -1,4 +1,4 @@
-#include "apps/common/crc32c.h"
+#include "apps/training/crc32c.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "apps/common/report_style.h"
+#include "apps/report/report_style.h"
 
 namespace reel::apps {
 

@@ -1,4 +1,4 @@
-#include "apps/common/axis.h"
+#include "apps/report/axis.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/axis.h"
-#include "apps/common/thinning.h"
+#include "apps/report/axis.h"
+#include "apps/report/thinning.h"
 
 namespace reel::apps {
 

@@ -1,11 +1,11 @@
-#include "apps/common/chart.h"
+#include "apps/report/chart.h"
 
 #include <algorithm>
 #include <limits>
 #include <span>
 
-#include "apps/common/html.h"
 #include "apps/common/numbers.h"
+#include "apps/report/html.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

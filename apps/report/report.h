@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/chart.h"
 #include "apps/common/string_pairs.h"
+#include "apps/report/chart.h"
 
 namespace reel::apps {
 

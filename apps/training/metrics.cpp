@@ -1,4 +1,4 @@
-#include "apps/common/metrics.h"
+#include "apps/training/metrics.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "apps/common/atomic_file.h"
-#include "apps/common/metrics_reader.h"
+#include "apps/training/metrics_reader.h"
 #include "autograd/error.h"
 #include "data/file.h"
 

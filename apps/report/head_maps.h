@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/report.h"
+#include "apps/report/report.h"
 #include "autograd/tensor.h"
 #include "data/tokenizer.h"
 

@@ -1,4 +1,4 @@
-#include "apps/common/trainer.h"
+#include "apps/training/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include "apps/common/atomic_file.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/metrics_reader.h"
 #include "apps/common/numbers.h"
 #include "apps/common/words.h"
+#include "apps/training/metrics_reader.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"

@@ -1,4 +1,4 @@
-#include "apps/common/head_maps.h"
+#include "apps/report/head_maps.h"
 
 #include "autograd/error.h"
 #include "autograd/ops.h"

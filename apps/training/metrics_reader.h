@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/thinning.h"
+#include "apps/report/thinning.h"
 
 namespace reel::apps {
 

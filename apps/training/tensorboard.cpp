@@ -1,4 +1,4 @@
-#include "apps/common/tensorboard.h"
+#include "apps/training/tensorboard.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "apps/common/atomic_file.h"
-#include "apps/common/crc32c.h"
+#include "apps/training/crc32c.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common/crc32c.h"
+#include "apps/training/crc32c.h"
 
 namespace reel::apps {
 

@@ -8,15 +8,15 @@
 #include <optional>
 #include <string>
 
-#include "apps/common/checkpoint.h"
-#include "apps/common/folder_lock.h"
-#include "apps/common/metrics.h"
-#include "apps/common/progress.h"
-#include "apps/common/report.h"
-#include "apps/common/score.h"
 #include "apps/common/string_pairs.h"
-#include "apps/common/tensorboard.h"
-#include "apps/common/training_options.h"
+#include "apps/report/report.h"
+#include "apps/training/checkpoint.h"
+#include "apps/training/folder_lock.h"
+#include "apps/training/metrics.h"
+#include "apps/training/progress.h"
+#include "apps/training/score.h"
+#include "apps/training/tensorboard.h"
+#include "apps/training/training_options.h"
 #include "autograd/json.h"
 #include "nn/module.h"
 

@@ -1,4 +1,4 @@
-#include "apps/common/progress.h"
+#include "apps/training/progress.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
-#include "apps/common/checkpoint.h"
+#include "apps/training/checkpoint.h"
 
 #include "apps/common/atomic_file.h"
-#include "apps/common/crc32c.h"
+#include "apps/training/crc32c.h"
 #include "autograd/error.h"
 #include "autograd/safetensors.h"
 #include "data/file.h"

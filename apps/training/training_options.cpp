@@ -1,4 +1,4 @@
-#include "apps/common/training_options.h"
+#include "apps/training/training_options.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "apps/common/folder_lock.h"
+#include "apps/training/folder_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

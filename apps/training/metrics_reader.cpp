@@ -1,4 +1,4 @@
-#include "apps/common/metrics_reader.h"
+#include "apps/training/metrics_reader.h"
 
 #include <cerrno>
 #include <charconv>

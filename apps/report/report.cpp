@@ -1,12 +1,12 @@
-#include "apps/common/report.h"
+#include "apps/report/report.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "apps/common/atomic_file.h"
-#include "apps/common/heat_map.h"
-#include "apps/common/html.h"
-#include "apps/common/report_style.h"
+#include "apps/report/heat_map.h"
+#include "apps/report/html.h"
+#include "apps/report/report_style.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

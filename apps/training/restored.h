@@ -1,8 +1,8 @@
 #pragma once
 // What a program has trained, back from a checkpoint.
 
-#include "apps/common/checkpoint.h"
 #include "apps/common/options.h"
+#include "apps/training/checkpoint.h"
 #include "autograd/error.h"
 
 namespace reel::apps {

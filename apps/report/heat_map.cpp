@@ -1,14 +1,14 @@
-#include "apps/common/heat_map.h"
+#include "apps/report/heat_map.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "apps/common/html.h"
 #include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
 #include "apps/common/words.h"
+#include "apps/report/html.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 
