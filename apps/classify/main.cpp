@@ -83,7 +83,9 @@ struct PredictConfig {
 };
 
 void declare_predict(Options& o, PredictConfig& c) {
-  o.add_arguments(&c.texts, "TEXT", "texts to classify; without any, the lines of standard input that are not empty");
+  o.add_arguments(&c.texts, "TEXT",
+                  "texts to classify, after -- where one begins with -; without any, the lines of standard input that "
+                  "are not empty");
   o.add(&c.from, "from", "DIR", "folder that train wrote");
   add_threads(o, c.threads);
 }

@@ -321,7 +321,7 @@ class Options::Parser {
         return;
       }
       Option* option = find_letter(options_.options_, letter);
-      if (!option) refuse("unknown option ", in_quotes(std::string("-") + letter), way_out());
+      if (!option) refuse("unknown option ", in_quotes(std::string("-") + letter), "; -h lists the options");
       if (option->is_flag()) {
         give(*option, "true");
         continue;
@@ -378,14 +378,7 @@ class Options::Parser {
     for (const Option& option : options_.options_) names.push_back(option.name);
     std::string nearest = nearest_name(name, names);
     refuse("unknown option ", in_quotes("--" + name),
-           nearest.empty() ? way_out() : text("; did you mean --", nearest, "?"));
-  }
-
-  /// What to do about an option that there is not: it may have been meant as an argument.
-  std::string way_out() const {
-    const Arguments& arguments = options_.arguments_;
-    const std::string meant = text("; a ", arguments.unit, " that begins with - comes after --");
-    return "; -h lists the options" + (arguments.values ? meant : "");
+           nearest.empty() ? "; -h lists the options" : text("; did you mean --", nearest, "?"));
   }
 
   Options& options_;

@@ -64,7 +64,8 @@ struct PredictConfig {
 
 void declare_predict(Options& o, PredictConfig& c) {
   o.add_arguments(&c.sentences, "SENTENCE",
-                  "sentences to translate; without any, the lines of standard input, where an empty one stays one");
+                  "sentences to translate, after -- where one begins with -; without any, the lines of standard input, "
+                  "where an empty one stays one");
   o.add(&c.from, "from", "DIR", "folder that train wrote");
   declare_search(o, c.search);
   add_threads(o, c.threads);

@@ -126,12 +126,6 @@ TEST_CASE("mistakes are named, on one line", "[options]") {
   CHECK(error_of({"--bach-size", "3"}) == "unknown option \"--bach-size\"; did you mean --batch-size?");
   CHECK(error_of({"--frobnicate"}) == "unknown option \"--frobnicate\"; -h lists the options");
   CHECK(error_of({"-x"}) == "unknown option \"-x\"; -h lists the options");
-  for (const char* argument : {"--frobnicate", "-x"}) {
-    Example example;
-    example.options.add_arguments(&example.config.texts, "TEXT", "what to label");
-    CHECK_THROWS_WITH(example.parse({argument}),
-                      ContainsSubstring("; -h lists the options; a TEXT that begins with - comes after --"));
-  }
   CHECK(error_of({"--batch-size"}) == "--batch-size: the value N is missing");
   CHECK(error_of({"-b"}) == "--batch-size: the value N is missing");
   CHECK_THAT(error_of({"-T", "--final"}),
