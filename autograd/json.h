@@ -49,7 +49,7 @@ class Json {
     return std::get_if<T>(&value_);
   }
 
-  /// The value, which must be a T; throws otherwise, naming both kinds.
+  /// The value, which must be a T; throws otherwise, naming both kinds. For either kind of number there is number().
   template <class T>
   const T& get() const {
     if (const T* value = get_if<T>()) return *value;

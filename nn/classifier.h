@@ -19,7 +19,7 @@ struct ClassifierConfig {
   int64_t classes = 2;
   int64_t length = 512;  // the most tokens of a text
   int64_t embedding = 128;
-  double embedding_deviation = 1;  // of token and position embeddings at the start
+  double embedding_deviation = 1;  // of token embeddings at the start, and of position embeddings that start as noise
   /// Position embeddings, which are learned either way, start as waves (positions.h) instead of noise: near and far
   /// then differ from the first step on. Words should start small, so that they do not drown that.
   bool sinusoidal_start = false;

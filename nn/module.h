@@ -1,7 +1,7 @@
 #pragma once
 // Module: what every layer and model is: a set of named parameters, and a mode.
 //
-// A layer names its parameters and its parts where it declares them, and that is all it does for the base:
+// A layer names its parameters and its parts where it initialises them, and that is all it does for the base:
 //
 //     struct FeedForward : Module {
 //       FeedForward(int64_t width) : hidden(child("hidden", Linear(width, 4 * width))), ... {}

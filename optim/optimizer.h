@@ -12,7 +12,8 @@
 // epsilon are finite and not negative, momentum and betas from 0 to below 1.
 //
 // A parameter without a gradient is left alone. The updates are PyTorch's, number for number. They are the same, bit
-// for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h).
+// for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h). Lazy Adam, below,
+// is the exception to both.
 
 #include <string>
 #include <vector>

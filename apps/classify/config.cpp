@@ -22,22 +22,24 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add(&c.split, "split", "SHARE", "share of the training part that trains; the others validate",
         more_than(0).and_less_than(1));
   o.add_flag(&c.final_run, "f,final", "train on the whole training part, and score the test part once, at the end");
-  o.add(&c.vocabulary, "V,vocab-size", "N", "most words that are known, the most frequent ones",
+  o.add(&c.vocabulary, "V,vocab-size", "N", "largest number of words that are known, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
-  o.add(&c.minimum_count, "min-count", "N", "how often a word must occur to be known", at_least(1));
+  o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
   o.add_flag(&c.punctuation, "punctuation", "marks are words of their own; otherwise they only separate words");
-  o.add(&c.length, "M,max", "N", "most words of a text that are read", at_least(1).and_at_most(1 << 20));
+  o.add(&c.length, "M,max", "N", "largest number of words of a text that are read", at_least(1).and_at_most(1 << 20));
   o.add_choice(&c.keep, "keep", {"start", "end"}, "which end of a longer text is read");
 
   o.section("Model", Fixed::yes);
-  o.add_choice(&c.model, "model", {"ctransformer", "textclassification"},
-               "pooled by the mean or, with --max-pool, by the maximum; or textclassification, always by the mean");
+  o.add_choice(
+      &c.model, "model", {"ctransformer", "textclassification"},
+      "ctransformer pools by the mean or, with --max-pool, by the maximum; textclassification always by the mean");
   o.add_flag(&c.max_pool, "max-pool", "pool by the maximum").only_for("model", {"ctransformer"});
   o.add_flag(&c.mask_padding, "mask-padding",
              "hide what pads shorter texts from attention and pooling; the published models do not");
   o.add(&c.embedding, "E,embedding", "N", "width of the embeddings", at_least(1).and_at_most(1 << 16));
   o.add(&c.embedding_deviation, "embedding-deviation", "S",
-        "standard deviation of the embeddings at the start; a small one, say 0.1, keeps rare words from being noise",
+        "standard deviation of words' embeddings at the start, and of positions that start as noise; a small one, say "
+        "0.1, keeps rare words from being noise",
         more_than(0));
   o.add_choice(
       &c.positions, "positions", {"normal", "sinusoidal"},

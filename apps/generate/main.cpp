@@ -66,7 +66,7 @@ void declare_sample(Options& o, SampleConfig& c) {
         "what the model goes on from; without it, a line break, or the first token where the vocabulary has none");
   o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));
   o.add(&c.choice.temperature, "t,temperature", "T",
-        "below 1 bolder than the model's own distribution, above 1 wilder; 0 always takes the most probable",
+        "below 1 safer than the model's own distribution, above 1 wilder; 0 always takes the most probable",
         at_least(0));
   o.add(&c.choice.top_k, "top-k", "K", "draw from the K most probable only; 0 for all", at_least(0));
   o.add(&c.choice.top_p, "top-p", "P", "draw from the most probable only, as many as reach this probability",

@@ -25,7 +25,7 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add(&c.beta2, "beta2", "B", "how slowly Adam forgets squared gradients", at_least(0).and_less_than(1))
       .only_for("optimizer", {"adam", "adamw"});
   o.add_flag(&c.lazy_adam, "lazy-adam",
-             "Adam leaves the rows of embeddings alone that a step does not read: faster with large vocabularies")
+             "Adam does not touch the rows of embeddings that a step has not read: faster with large vocabularies")
       .only_for("optimizer", {"adam", "adamw"});
   o.add(&c.weight_decay, "weight-decay", "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
@@ -46,7 +46,8 @@ void declare_run(Options& o, TrainingConfig& c) {
   o.add(&c.seed, "r,random-seed", "N", "same seed, same run; a negative one takes a random seed").fixed();
   o.add(&c.out, "o,out", "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
   o.add(&c.tb_dir, "T,tb_dir", "DIR", "folder for TensorBoard's event files; without it, that of --out");
-  o.add_flag(&c.resume, "resume", "go on with the run in --out, with its options except for those given anew");
+  o.add_flag(&c.resume, "resume",
+             "go on with the run in --out, with its options except for those that are given again");
   add_threads(o, c.threads);
 }
 

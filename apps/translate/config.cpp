@@ -20,16 +20,19 @@ void declare_train(Options& o, TranslateConfig& c) {
       .fixed(Fixed::no);  // files may move
   o.add(&c.source, "source", "ENDING", "of the files to translate from");
   o.add(&c.target, "target", "ENDING", "of the files to translate to");
-  o.add(&c.vocabulary, "V,vocab-size", "N", "most words that are known of each language, the most frequent ones",
+  o.add(&c.vocabulary, "V,vocab-size", "N",
+        "largest number of words that are known of each language, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
-  o.add(&c.minimum_count, "min-count", "N", "how often a word must occur to be known", at_least(1));
-  o.add(&c.length, "M,max", "N", "most words of a sentence that are read", at_least(1).and_at_most(1 << 16));
+  o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
+  o.add(&c.length, "M,max", "N", "largest number of words of a sentence that are read",
+        at_least(1).and_at_most(1 << 16));
 
   o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", {"transformer", "rnn"},
                "encoder and decoder of attention, or of one recurrent layer each");
   o.add(&c.embedding, "E,embedding", "N", "width of the model", at_least(1).and_at_most(1 << 16));
-  o.add(&c.heads, "H,heads", "N", "attention heads, which share the width out", at_least(1).and_at_most(1 << 10))
+  o.add(&c.heads, "H,heads", "N", "attention heads, which divide the width between them",
+        at_least(1).and_at_most(1 << 10))
       .only_for("model", transformer);
   o.add(&c.depth, "d,depth", "N", "layers of the encoder, and of the decoder", at_least(1).and_at_most(1 << 10))
       .only_for("model", transformer);
@@ -49,11 +52,12 @@ void declare_train(Options& o, TranslateConfig& c) {
   o.section("Training");
   o.add(&c.epochs, "e,num-epochs", "N", "times to go through the sentences; Ctrl-C ends earlier and saves",
         at_least(1).and_at_most(1 << 20));
-  o.add(&c.label_smoothing, "label-smoothing", "SHARE",
-        "share of the target that is spread over all words; raises the training loss, not that of validation",
-        at_least(0).and_less_than(1));
+  o.add(
+      &c.label_smoothing, "label-smoothing", "SHARE",
+      "share of the target that is spread over all words; the training loss has it in it, that of validation does not",
+      at_least(0).and_less_than(1));
   o.add_choice(&c.batches, "batches", {"random", "bucketed"},
-               "any pairs together, which teaches more, or pairs of about the same length, which takes less time")
+               "pairs of any length together, which learns better, or of about the same length, which takes less time")
       .fixed();
   declare_batches(o, c.training, Fixed::yes);
   declare_training(o, c.training);

@@ -1,12 +1,16 @@
 #pragma once
 // What no kernel can exceed, measured: how many operations the multipliers do in a second, and how many bytes memory
-// moves. Both with as many threads as kernels use.
+// moves, both with as many threads as kernels use; and how far two cores are from each other.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
+#include "autograd/kernels/cores.h"
+#include "autograd/kernels/machine.h"
 #include "autograd/kernels/parallel.h"
 #include "autograd/kernels/simd.h"
 
@@ -108,6 +112,30 @@ inline double copy_bandwidth() {
     });
   });
   return 2e-9 * static_cast<double>(bytes) / seconds;
+}
+
+/// Nanoseconds that a cache line needs to get from the first core to the second and back; 0 where a process may use but
+/// one. Some 50 where both share a cache, several hundred where they are on different chips: what one of them writes is
+/// then far from the other, whatever the clock and memory do. A machine that is virtual may move from one to the other.
+inline double round_trip() {
+  const std::vector<int> cores = kernels::usable_cores();
+  if (cores.size() < 2) return 0;
+  constexpr int rounds = 20000;
+  alignas(kernels::cache_line) std::atomic<int> ball{0};
+  auto play = [&](int first) {  // one has the even numbers, the other the odd ones
+    for (int turn = first; turn < 2 * rounds; turn += 2) {
+      while (ball.load() != turn) kernels::pause();
+      ball.store(turn + 1);
+    }
+  };
+  return 1e9 / rounds * best_seconds([&] {
+           ball = 0;
+           std::thread one(play, 0), other(play, 1);
+           kernels::pin(one, cores[0]);
+           kernels::pin(other, cores[1]);
+           one.join();
+           other.join();
+         });
 }
 
 }  // namespace reel::bench
