@@ -19,21 +19,6 @@
 namespace reel::apps {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path metrics_path(const fs::path& folder) { return folder / "metrics.csv"; }
-fs::path report_path(const fs::path& folder) { return folder / "report.html"; }
-
-/// Gives the file that `path` names, or leads to, a second name; where the file system knows none, to a copy of it.
-void link_or_copy(const fs::path& path, const fs::path& name) {
-  std::error_code unable;
-  fs::create_hard_link(fs::canonical(path), name, unable);
-  if (!unable) return;
-  const fs::path unfinished = name.string() + ".tmp";
-  fs::copy_file(path, unfinished, fs::copy_options::overwrite_existing);  // its permissions, too
-  fs::rename(unfinished, name);
-}
-
 /// Of metrics.csv, after the step.
 const std::vector<std::string> metrics_columns{"loss",          "accuracy",        "learn_rate",
                                                "gradient_norm", "validation_loss", "validation_accuracy"};
@@ -95,11 +80,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       plan_(std::move(plan)),
       fingerprint_(task.fingerprint()) {
   if (plan_.steps > 0) check_training(config_, {plan_.steps, plan_.examples_per_step});
-  ensure_folder(config_.out);
-  lock_.emplace(config_.out);
-  for (const fs::path& path : {checkpoint_path(config_.out), metrics_path(config_.out), report_path(config_.out)}) {
-    remove_left_over(path);
-  }
+  folder_.emplace(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
 }
 
@@ -123,7 +104,7 @@ void Trainer::resume(const Checkpoint& saved) {
   } catch (const Error& error) {
     fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
   }
-  metrics_.emplace(metrics_path(config_.out), metrics_columns, steps_done_);
+  metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
 }
 
@@ -155,7 +136,7 @@ void Trainer::run(const std::optional<Checkpoint>& saved) {
     return;
   }
   write_report(task_.finish());
-  std::cout << "saved " << checkpoint_path(config_.out).string() << std::endl;
+  std::cout << "saved " << folder_->checkpoint().string() << std::endl;
 }
 
 void Trainer::introduce() const {
@@ -284,35 +265,12 @@ void Trainer::record() {
   }
 }
 
-/// The first save of a new run. What an earlier one left in the folder is kept as previous.safetensors, previous.csv
-/// and previous.html, or previous-2 and so on where one of these names is taken.
 void Trainer::claim_folder() {
-  const fs::path folder = config_.out, checkpoint = checkpoint_path(folder), metrics = metrics_path(folder),
-                 report = report_path(folder);
-  std::string name = "previous";
-  auto kept = [&](const fs::path& file) { return folder / (name + file.extension().string()); };
-  auto is_taken = [&] { return fs::exists(kept(checkpoint)) || fs::exists(kept(metrics)) || fs::exists(kept(report)); };
-  for (int i = 2; is_taken(); ++i) name = text("previous-", i);
-
-  // The old files get second names and never give the first ones up: this run replaces what has these. So there always
-  // is a checkpoint, and what is kept of a run is kept under one name.
-  const bool occupied = fs::exists(checkpoint);
-  std::vector<fs::path> second_names;
-  try {
-    for (const fs::path& file : {checkpoint, metrics, report}) {
-      if (!fs::exists(file)) continue;
-      link_or_copy(file, kept(file));
-      second_names.push_back(kept(file));
-    }
-    save();
-  } catch (...) {
-    std::error_code ignored;
-    for (const fs::path& file : second_names) fs::remove(file, ignored);
-    throw;
+  if (const auto kept = folder_->take_over([&] { save(); })) {
+    std::cout << "An earlier run's checkpoint is kept as " << kept->string() << std::endl;
   }
-  if (occupied) std::cout << "An earlier run's checkpoint is kept as " << kept(checkpoint).string() << std::endl;
-  metrics_.emplace(metrics, metrics_columns);
-  fs::remove(report);
+  metrics_.emplace(folder_->metrics(), metrics_columns);
+  std::filesystem::remove(folder_->report());
 }
 
 void Trainer::save() {
@@ -336,23 +294,23 @@ void Trainer::save() {
                          {"interval", to_json(interval_score_)},
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
-  save_checkpoint(checkpoint_path(config_.out), checkpoint);
+  save_checkpoint(folder_->checkpoint(), checkpoint);
   steps_saved_ = steps_done_;
 }
 
 /// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back:
 /// after the first step, none. One that an earlier process has saved stays.
 void Trainer::save_and_score() {
-  const fs::path path = checkpoint_path(config_.out);
+  const std::filesystem::path path = folder_->checkpoint();
   const bool is_saved = steps_saved_ == steps_done_;
-  const std::string before = !is_saved && fs::exists(path) ? data::read_file(path) : "";
+  const std::string before = !is_saved && std::filesystem::exists(path) ? data::read_file(path) : "";
   if (!is_saved) save();
   score_ = task_.score();
   if (score_ && !std::isfinite(score_->loss)) {
     if (!before.empty()) {
       write_file_atomically(path, before);
     } else if (is_recorded_) {
-      fs::remove(path);
+      std::filesystem::remove(path);
     }
     fail_diverged();
   }
@@ -370,7 +328,7 @@ void Trainer::write_report(const StringPairs& results) {
   report.highlights(highlights);
 
   if (steps_done_ > 0) {
-    auto points = read_metrics(metrics_path(config_.out));
+    auto points = read_metrics(folder_->metrics());
     report.section("Training", "The band is the range of the steps, the line their smoothed mean.");
     auto compare = [&](std::string_view title, const std::string& column) {
       std::vector<Series> series{{"train", points[column]}};
@@ -386,7 +344,7 @@ void Trainer::write_report(const StringPairs& results) {
   task_.report(report);
   report.section("Options");
   report.settings(options_.values_in_use());
-  report.write(report_path(config_.out));
+  report.write(folder_->report());
 }
 
 void Trainer::fail_diverged() const {

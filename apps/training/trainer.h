@@ -11,9 +11,9 @@
 #include "apps/common/string_pairs.h"
 #include "apps/report/report.h"
 #include "apps/training/checkpoint.h"
-#include "apps/training/folder_lock.h"
 #include "apps/training/metrics.h"
 #include "apps/training/progress.h"
+#include "apps/training/run_folder.h"
 #include "apps/training/score.h"
 #include "apps/training/tensorboard.h"
 #include "apps/training/training_options.h"
@@ -116,6 +116,7 @@ class Trainer {
   /// What a model does that takes no steps.
   void count();
   void record();
+  /// The first save of a new run, and the first lines of its files.
   void claim_folder();
   void save();
   void save_and_score();
@@ -128,7 +129,7 @@ class Trainer {
   Task& task_;
   Plan plan_;
   std::int64_t fingerprint_;  // of the data
-  std::optional<FolderLock> lock_;
+  std::optional<RunFolder> folder_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   Step last_;                   // the step taken last
