@@ -1,6 +1,7 @@
 #pragma once
 // What one training step reads.
 
+#include "autograd/error.h"
 #include "autograd/ids.h"
 
 namespace reel::data {
@@ -10,5 +11,11 @@ struct Batch {
   Ids inputs;   // (B, T)
   Ids targets;  // (B, T)
 };
+
+/// `batch_size`. Throws, naming `who`, unless it is above 0.
+inline int64_t checked_batch_size(const char* who, int64_t batch_size) {
+  if (batch_size <= 0) fail(who, ": the batch size is ", batch_size, "; need batch size > 0");
+  return batch_size;
+}
 
 }  // namespace reel::data

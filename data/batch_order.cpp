@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "autograd/error.h"
-#include "data/batch_size.h"
+#include "data/batch.h"
 
 namespace reel::data {
 namespace {

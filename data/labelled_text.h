@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "autograd/random.h"
-#include "data/text_dataset.h"
+#include "data/split.h"
 
 namespace reel::data {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "autograd/error.h"
-#include "data/batch_size.h"
 
 namespace reel::data {
 

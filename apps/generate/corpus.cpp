@@ -4,7 +4,7 @@
 #include "autograd/error.h"
 #include "data/corpus.h"
 #include "data/file.h"
-#include "data/text_dataset.h"
+#include "data/split.h"
 
 namespace reel::apps {
 namespace {
