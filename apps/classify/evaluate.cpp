@@ -6,7 +6,7 @@
 #include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 
 namespace reel::apps {
 
@@ -22,7 +22,7 @@ Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>
   const EvalMode mode(model);
   ScoreSum sum;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");
-  for (const data::Rows& rows : data::unpadded_batches(data::lengths_of(texts.tokens), batch_size)) {
+  for (const data::Indices& rows : data::unpadded_batches(data::lengths_of(texts.tokens), batch_size)) {
     const Ids labels = data::pick(texts.labels, rows);
     const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
     sum.add(cross_entropy(predicted, labels).item(), count_hits(predicted, labels));

@@ -13,7 +13,7 @@
 #include "apps/training/eval_mode.h"
 #include "apps/training/trainer.h"
 #include "autograd/tape.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 #include "data/word_dropout.h"
 #include "nn/bag_of_words.h"
 
@@ -26,10 +26,10 @@ Score score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
   nn::BagOfWords model(corpus.tokenizer.vocabulary_size(), static_cast<std::int64_t>(corpus.classes.size()),
                        data::pad_id);
   optim::Adam optimizer(model.parameters(), {.learning_rate = 0.02});
-  data::TrainingOrder order(data::lengths_of(corpus.train.tokens), batch_size, data::TrainingOrder::Kind::bucketed,
-                            random_stream(seed, Stream::batches));
-  for (std::int64_t i = 0; i < epochs * order.batches_per_epoch(); ++i) {
-    const data::Rows& rows = order.next();
+  data::BatchSampler sampler(data::lengths_of(corpus.train.tokens), batch_size, data::BatchSampler::Kind::bucketed,
+                             random_stream(seed, Stream::batches));
+  for (std::int64_t i = 0; i < epochs * sampler.batches_per_epoch(); ++i) {
+    const data::Indices& rows = sampler.next();
     optimizer.zero_grad();
     Tape tape;
     tape.backward(
@@ -46,8 +46,8 @@ class ClassifyTask : public Task {
       : config_(config),
         corpus_(std::move(corpus)),
         model_(std::move(model)),
-        order_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::TrainingOrder::Kind::bucketed,
-               random_stream(config.training.seed, Stream::batches)) {}
+        sampler_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::BatchSampler::Kind::bucketed,
+                 random_stream(config.training.seed, Stream::batches)) {}
 
   std::int64_t examples_per_epoch() const { return std::ssize(corpus_.train.tokens); }
 
@@ -68,7 +68,7 @@ class ClassifyTask : public Task {
   }
 
   BatchLoss next_loss() override {
-    const data::Rows& rows = order_.next();
+    const data::Indices& rows = sampler_.next();
     const auto [tokens, lengths] = data::pad(corpus_.train.tokens, rows);
     const Ids labels = data::pick(corpus_.train.labels, rows);
     const auto words = std::accumulate(lengths.values().begin(), lengths.values().end(), std::int64_t{0});
@@ -125,9 +125,9 @@ class ClassifyTask : public Task {
   Json::Object notes() const override {
     Json::Array classes;
     for (const std::string& name : corpus_.classes) classes.push_back(name);
-    return {{"vocabulary", corpus_.tokenizer.vocabulary()}, {"classes", classes}, {"order", to_json(order_.state())}};
+    return {{"vocabulary", corpus_.tokenizer.vocabulary()}, {"classes", classes}, {"order", to_json(sampler_.state())}};
   }
-  void restore(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
+  void restore(const Checkpoint& saved) override { sampler_.set_state(sampler_state_from(note(saved, "order"))); }
 
  private:
   Score score_now() {
@@ -171,7 +171,7 @@ class ClassifyTask : public Task {
   const ClassifyConfig& config_;
   LabelledCorpus corpus_;
   std::unique_ptr<nn::Classifier> model_;
-  data::TrainingOrder order_;
+  data::BatchSampler sampler_;
   Score score_;
   bool finished_ = false;
 };

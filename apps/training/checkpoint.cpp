@@ -129,11 +129,11 @@ Generator::State generator_state_from(const Json& json) {
           static_cast<std::uint64_t>(words[1].get<std::int64_t>())};
 }
 
-Json to_json(const data::TrainingOrder::State& state) {
+Json to_json(const data::BatchSampler::State& state) {
   return Json::Array{to_json(state.generator), state.epoch, state.batch};
 }
 
-data::TrainingOrder::State order_state_from(const Json& json) {
+data::BatchSampler::State sampler_state_from(const Json& json) {
   const auto& parts = json.get<Json::Array>();
   if (parts.size() != 3) fail("a place in the data has ", parts.size(), " parts; need generator, epoch and batch");
   return {generator_state_from(parts[0]), parts[1].get<std::int64_t>(), parts[2].get<std::int64_t>()};

@@ -12,7 +12,7 @@
 #include "autograd/json.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 
 namespace reel::apps {
 
@@ -49,7 +49,7 @@ Json to_json(const StringPairs& pairs);
 StringPairs string_pairs_from(const Json& json);
 Json to_json(const Generator::State& state);
 Generator::State generator_state_from(const Json& json);
-Json to_json(const data::TrainingOrder::State& state);
-data::TrainingOrder::State order_state_from(const Json& json);
+Json to_json(const data::BatchSampler::State& state);
+data::BatchSampler::State sampler_state_from(const Json& json);
 
 }  // namespace reel::apps

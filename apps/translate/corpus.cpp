@@ -1,7 +1,7 @@
 #include "apps/translate/corpus.h"
 
 #include "autograd/error.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 #include "data/grammars.h"
 
 namespace reel::apps {
@@ -47,7 +47,7 @@ EncodedPairs encode_pairs(const data::ParallelText& text, const TokenizerPair& t
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows) {
   std::vector<data::Tokens> inputs;
   data::Tokens outputs;
-  data::Rows places;
+  data::Indices places;
   for (std::int64_t row : rows) {
     const data::Tokens& target = pairs.targets[static_cast<std::size_t>(row)];
     inputs.emplace_back(target.begin(), target.end() - 1);

@@ -5,7 +5,7 @@
 
 #include "apps/training/eval_mode.h"
 #include "autograd/ops.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 #include "data/bleu.h"
 #include "data/joined.h"
 
@@ -14,7 +14,7 @@ namespace reel::apps {
 Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size) {
   const EvalMode mode(model);
   ScoreSum sum;
-  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(pairs.sources), batch_size)) {
+  for (const data::Indices& rows : data::sorted_batches(data::lengths_of(pairs.sources), batch_size)) {
     const PairBatch batch = make_batch(pairs, rows);
     const Tensor logits = model.packed(batch.sources, batch.inputs);  // (N, V)
     sum.add(cross_entropy(logits, batch.outputs).item(), count_hits(logits, batch.outputs));

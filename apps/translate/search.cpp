@@ -8,7 +8,7 @@
 #include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 
 namespace reel::apps {
 namespace {
@@ -126,7 +126,7 @@ std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<con
   const EvalMode mode(model);
   const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
   std::vector<data::Tokens> translations(sources.size());
-  for (const data::Rows& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
+  for (const data::Indices& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
     const Ids batch = data::pad(sources, rows).ids;
     auto found = search.beam == 1
                      ? greedy_search(model, batch, limits)

@@ -14,7 +14,7 @@
 #include "apps/translate/model.h"
 #include "apps/translate/search.h"
 #include "autograd/ops.h"
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 #include "nn/transformer.h"
 
 namespace reel::apps {
@@ -29,9 +29,9 @@ class TranslateTask : public Task {
         validation_(encode_pairs(validation, *trained_.tokenizers, config_.length)),
         validation_text_(std::move(validation)),
         tests_(std::move(tests)),
-        order_(lengths(train_), config_.training.batch_size,
-               config_.batches == "random" ? data::TrainingOrder::Kind::random : data::TrainingOrder::Kind::bucketed,
-               random_stream(config_.training.seed, Stream::batches)) {}
+        sampler_(lengths(train_), config_.training.batch_size,
+                 config_.batches == "random" ? data::BatchSampler::Kind::random : data::BatchSampler::Kind::bucketed,
+                 random_stream(config_.training.seed, Stream::batches)) {}
 
   std::int64_t examples_per_epoch() const { return std::ssize(train_.sources); }
 
@@ -52,7 +52,7 @@ class TranslateTask : public Task {
   }
 
   BatchLoss next_loss() override {
-    const PairBatch batch = make_batch(train_, order_.next());
+    const PairBatch batch = make_batch(train_, sampler_.next());
     const Tensor logits = model_.packed(batch.sources, batch.inputs);  // (N, V)
     return {cross_entropy(logits, batch.outputs, {.label_smoothing = config_.label_smoothing}), batch.outputs.numel(),
             count_hits(logits, batch.outputs)};
@@ -101,9 +101,9 @@ class TranslateTask : public Task {
   Json::Object notes() const override {
     return {{"source vocabulary", words_.source.vocabulary()},
             {"target vocabulary", words_.target.vocabulary()},
-            {"order", to_json(order_.state())}};
+            {"order", to_json(sampler_.state())}};
   }
-  void restore(const Checkpoint& saved) override { order_.set_state(order_state_from(note(saved, "order"))); }
+  void restore(const Checkpoint& saved) override { sampler_.set_state(sampler_state_from(note(saved, "order"))); }
 
  private:
   std::string name_of_data() const { return config_.data.empty() ? "built-in sentences" : config_.data; }
@@ -173,7 +173,7 @@ class TranslateTask : public Task {
   EncodedPairs train_, validation_;
   data::ParallelText validation_text_;
   std::map<std::string, data::ParallelText> tests_;
-  data::TrainingOrder order_;
+  data::BatchSampler sampler_;
   Score score_;
 };
 

@@ -208,7 +208,7 @@ TEST_CASE("batches are drawn from other random numbers than weights and dropout"
   const Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", program);
   const auto drawn = generator_state_from(note(saved, "random"));
   const auto batches = program == "generate" ? generator_state_from(note(saved, "batches"))
-                                             : order_state_from(note(saved, "order")).generator;
+                                             : sampler_state_from(note(saved, "order")).generator;
   CHECK(drawn.seed == 7);
   CHECK(batches.seed == 7);
   const auto start = random_stream(7, Stream::batches).state().position;

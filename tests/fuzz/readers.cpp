@@ -64,7 +64,7 @@ void read_checkpoint(std::string_view input) {
   const apps::Checkpoint checkpoint = apps::load_checkpoint(file_of("checkpoint.safetensors", input), "generate");
   apps::string_pairs_from(apps::note(checkpoint, "options"));
   apps::generator_state_from(apps::note(checkpoint, "batches"));
-  apps::order_state_from(apps::note(checkpoint, "order"));
+  apps::sampler_state_from(apps::note(checkpoint, "order"));
 }
 
 std::string checkpoint_bytes() {
@@ -73,7 +73,7 @@ std::string checkpoint_bytes() {
                                     {{"app", "generate"},
                                      {"options", apps::to_json({{"model", "conv"}, {"depth", "2"}})},
                                      {"batches", apps::to_json(Generator::State{3, 8})},
-                                     {"order", apps::to_json(data::TrainingOrder::State{})}}};
+                                     {"order", apps::to_json(data::BatchSampler::State{})}}};
   const fs::path path = file_of("seed.safetensors", "");
   apps::save_checkpoint(path, checkpoint);
   return read_file(path);

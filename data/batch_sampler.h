@@ -16,22 +16,22 @@
 
 namespace reel::data {
 
-using Rows = std::vector<int64_t>;  // places of examples
+using Indices = std::vector<int64_t>;  // places of examples
 
 // These functions throw unless there are examples and batch_size > 0. An example's place in `lengths` is its place in
 // the data; for pairs, use the sum of both lengths.
 
 /// All places in random order, every order equally likely, cut into batches: to train.
-std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator);
+std::vector<Indices> random_batches(int64_t count, int64_t batch_size, Generator& generator);
 /// Bucketed: to train, with less padding.
-std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator);
+std::vector<Indices> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator);
 /// From the shortest example to the longest: to evaluate, with the least padding.
-std::vector<Rows> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size);
+std::vector<Indices> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size);
 /// The same, but only examples of equal length share a batch: to evaluate without any padding.
-std::vector<Rows> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size);
+std::vector<Indices> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size);
 
 /// Epoch after epoch, without end. All that a run must remember to go on is state().
-class TrainingOrder {
+class BatchSampler {
  public:
   struct State {
     Generator::State generator;  // as it was before this epoch
@@ -42,14 +42,14 @@ class TrainingOrder {
   enum class Kind { random, bucketed };
 
   /// Throws unless there are examples and batch_size > 0.
-  TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator);
+  BatchSampler(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator);
 
   /// The next batch; after an epoch's last one, the first of the next epoch.
-  const Rows& next();
+  const Indices& next();
 
   int64_t batches_per_epoch() const { return static_cast<int64_t>(batches_.size()); }
   const State& state() const { return state_; }
-  /// Goes on as the order whose state() it was. Throws if that cannot have been one of the same examples and batch
+  /// Goes on as the sampler whose state() it was. Throws if that cannot have been one of the same examples and batch
   /// size.
   void set_state(const State& state);
 
@@ -61,7 +61,7 @@ class TrainingOrder {
   Kind kind_;
   State state_;
   Generator generator_;
-  std::vector<Rows> batches_;
+  std::vector<Indices> batches_;
 };
 
 }  // namespace reel::data

@@ -1,4 +1,4 @@
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 
 #include <algorithm>
 #include <numeric>
@@ -12,21 +12,21 @@ namespace {
 
 constexpr int64_t batches_in_a_bucket = 100;
 
-Rows all_rows(int64_t count) {
+Indices all_rows(int64_t count) {
   if (count <= 0) fail("batches: there are ", count, " examples; need one or more");
-  Rows rows(static_cast<std::size_t>(count));
+  Indices rows(static_cast<std::size_t>(count));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
 
-Rows shuffled_rows(int64_t count, Generator& generator) {
-  Rows rows = all_rows(count);
+Indices shuffled_rows(int64_t count, Generator& generator) {
+  Indices rows = all_rows(count);
   generator.shuffle(std::span(rows));
   return rows;
 }
 
-std::vector<Rows> cut(const Rows& rows, int64_t size) {
-  std::vector<Rows> batches;
+std::vector<Indices> cut(const Indices& rows, int64_t size) {
+  std::vector<Indices> batches;
   for (auto at = rows.begin(); at != rows.end();) {
     auto end = at + std::min(size, rows.end() - at);
     batches.emplace_back(at, end);
@@ -38,7 +38,7 @@ std::vector<Rows> cut(const Rows& rows, int64_t size) {
 int64_t length_at(std::span<const int64_t> lengths, int64_t row) { return lengths[static_cast<std::size_t>(row)]; }
 
 /// Of equal length, they stay in their order.
-Rows sorted(Rows rows, std::span<const int64_t> lengths) {
+Indices sorted(Indices rows, std::span<const int64_t> lengths) {
   std::stable_sort(rows.begin(), rows.end(),
                    [&](int64_t a, int64_t b) { return length_at(lengths, a) < length_at(lengths, b); });
   return rows;
@@ -46,28 +46,28 @@ Rows sorted(Rows rows, std::span<const int64_t> lengths) {
 
 }  // namespace
 
-std::vector<Rows> random_batches(int64_t count, int64_t batch_size, Generator& generator) {
+std::vector<Indices> random_batches(int64_t count, int64_t batch_size, Generator& generator) {
   return cut(shuffled_rows(count, generator), checked_batch_size("batches", batch_size));
 }
 
-std::vector<Rows> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator) {
-  std::vector<Rows> batches;
+std::vector<Indices> bucketed_batches(std::span<const int64_t> lengths, int64_t batch_size, Generator& generator) {
+  std::vector<Indices> batches;
   // no more than there are: the product could overflow
   int64_t bucket_size = std::min(checked_batch_size("batches", batch_size), std::ssize(lengths)) * batches_in_a_bucket;
-  for (Rows& bucket : cut(shuffled_rows(std::ssize(lengths), generator), bucket_size)) {
-    for (Rows& batch : cut(sorted(std::move(bucket), lengths), batch_size)) batches.push_back(std::move(batch));
+  for (Indices& bucket : cut(shuffled_rows(std::ssize(lengths), generator), bucket_size)) {
+    for (Indices& batch : cut(sorted(std::move(bucket), lengths), batch_size)) batches.push_back(std::move(batch));
   }
   generator.shuffle(std::span(batches));
   return batches;
 }
 
-std::vector<Rows> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size) {
+std::vector<Indices> sorted_batches(std::span<const int64_t> lengths, int64_t batch_size) {
   return cut(sorted(all_rows(std::ssize(lengths)), lengths), checked_batch_size("batches", batch_size));
 }
 
-std::vector<Rows> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size) {
+std::vector<Indices> unpadded_batches(std::span<const int64_t> lengths, int64_t batch_size) {
   checked_batch_size("batches", batch_size);
-  std::vector<Rows> batches;
+  std::vector<Indices> batches;
   for (int64_t row : sorted(all_rows(std::ssize(lengths)), lengths)) {
     const bool joins = !batches.empty() && std::ssize(batches.back()) < batch_size &&
                        length_at(lengths, batches.back().front()) == length_at(lengths, row);
@@ -77,18 +77,18 @@ std::vector<Rows> unpadded_batches(std::span<const int64_t> lengths, int64_t bat
   return batches;
 }
 
-TrainingOrder::TrainingOrder(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator)
+BatchSampler::BatchSampler(std::vector<int64_t> lengths, int64_t batch_size, Kind kind, Generator generator)
     : lengths_(std::move(lengths)), batch_size_(batch_size), kind_(kind), generator_(generator) {
   begin_epoch();
 }
 
-void TrainingOrder::begin_epoch() {
+void BatchSampler::begin_epoch() {
   state_.generator = generator_.state();
   batches_ = kind_ == Kind::random ? random_batches(std::ssize(lengths_), batch_size_, generator_)
                                    : bucketed_batches(lengths_, batch_size_, generator_);
 }
 
-const Rows& TrainingOrder::next() {
+const Indices& BatchSampler::next() {
   if (state_.batch == batches_per_epoch()) {
     state_.batch = 0;
     ++state_.epoch;
@@ -97,9 +97,9 @@ const Rows& TrainingOrder::next() {
   return batches_[static_cast<std::size_t>(state_.batch++)];
 }
 
-void TrainingOrder::set_state(const State& state) {
+void BatchSampler::set_state(const State& state) {
   if (state.epoch < 0 || state.batch < 0 || state.batch > batches_per_epoch()) {
-    fail("TrainingOrder: batch ", state.batch, " of epoch ", state.epoch, " is no place in the data: an epoch has ",
+    fail("BatchSampler: batch ", state.batch, " of epoch ", state.epoch, " is no place in the data: an epoch has ",
          batches_per_epoch(), " batches; go on with the examples and the batch size that the run began with");
   }
   state_ = state;

@@ -1,4 +1,4 @@
-#include "data/batch_order.h"
+#include "data/batch_sampler.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,14 +12,14 @@ using namespace reel::data;
 
 namespace {
 
-Rows joined(const std::vector<Rows>& batches) {
-  Rows all;
-  for (const Rows& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+Indices joined(const std::vector<Indices>& batches) {
+  Indices all;
+  for (const Indices& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
   return all;
 }
 
-Rows counting(int64_t count) {
-  Rows rows(static_cast<std::size_t>(count));
+Indices counting(int64_t count) {
+  Indices rows(static_cast<std::size_t>(count));
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
@@ -32,9 +32,9 @@ std::vector<int64_t> random_lengths(int64_t count) {
 }
 
 /// The share of padding among all places, if each batch is as wide as its longest.
-double padding(const std::vector<Rows>& batches, const std::vector<int64_t>& lengths) {
+double padding(const std::vector<Indices>& batches, const std::vector<int64_t>& lengths) {
   int64_t tokens = 0, places = 0;
-  for (const Rows& batch : batches) {
+  for (const Indices& batch : batches) {
     int64_t longest = 0;
     for (int64_t row : batch) {
       tokens += lengths[static_cast<std::size_t>(row)];
@@ -47,20 +47,21 @@ double padding(const std::vector<Rows>& batches, const std::vector<int64_t>& len
 
 }  // namespace
 
-TEST_CASE("every order takes every example once, in whole batches but for one") {
+TEST_CASE("every way to make batches takes every example once, in whole batches but for one") {
   for (int64_t count : {1, 7, 8, 9, 1000, 1601}) {
     for (int64_t size : {int64_t{1}, int64_t{3}, int64_t{8}, std::numeric_limits<int64_t>::max()}) {
       INFO(count << " examples, batches of " << size);
       Generator generator(1);
       for (const auto& batches : {random_batches(count, size, generator), sorted_batches(random_lengths(count), size),
                                   bucketed_batches(random_lengths(count), size, generator)}) {
-        Rows all = joined(batches);
+        Indices all = joined(batches);
         std::sort(all.begin(), all.end());
         CHECK(all == counting(count));
-        int64_t smaller = std::count_if(batches.begin(), batches.end(),
-                                        [&](const Rows& batch) { return std::ssize(batch) < std::min(size, count); });
+        int64_t smaller = std::count_if(batches.begin(), batches.end(), [&](const Indices& batch) {
+          return std::ssize(batch) < std::min(size, count);
+        });
         CHECK(smaller <= 1);
-        for (const Rows& batch : batches) CHECK((!batch.empty() && std::ssize(batch) <= size));
+        for (const Indices& batch : batches) CHECK((!batch.empty() && std::ssize(batch) <= size));
       }
     }
   }
@@ -68,13 +69,13 @@ TEST_CASE("every order takes every example once, in whole batches but for one") 
 
 TEST_CASE("batches to evaluate go from the shortest example to the longest") {
   const std::vector<int64_t> lengths{3, 1, 3, 2, 3, 1};
-  CHECK(sorted_batches(lengths, 4) == std::vector<Rows>{{1, 5, 3, 0}, {2, 4}});
-  CHECK(unpadded_batches(lengths, 2) == std::vector<Rows>{{1, 5}, {3}, {0, 2}, {4}});
+  CHECK(sorted_batches(lengths, 4) == std::vector<Indices>{{1, 5, 3, 0}, {2, 4}});
+  CHECK(unpadded_batches(lengths, 2) == std::vector<Indices>{{1, 5}, {3}, {0, 2}, {4}});
   const auto many = random_lengths(1000);
-  const std::vector<Rows> unpadded = unpadded_batches(many, 8);
+  const std::vector<Indices> unpadded = unpadded_batches(many, 8);
   CHECK(padding(unpadded, many) == 0);
   CHECK(joined(unpadded) == joined(sorted_batches(many, 8)));
-  for (const Rows& batch : unpadded) CHECK(batch.size() <= 8);
+  for (const Indices& batch : unpadded) CHECK(batch.size() <= 8);
 }
 
 TEST_CASE("random and bucketed batches differ by epoch and depend on the generator alone") {
@@ -105,33 +106,33 @@ TEST_CASE("buckets leave little padding, and come neither short nor long first")
   CHECK(sum / static_cast<double>(bucketed.size() / 2) == Approx(30).margin(6));
 }
 
-TEST_CASE("an order goes on from any state") {
-  for (auto kind : {TrainingOrder::Kind::random, TrainingOrder::Kind::bucketed}) {
+TEST_CASE("a batch sampler goes on from any state") {
+  for (auto kind : {BatchSampler::Kind::random, BatchSampler::Kind::bucketed}) {
     for (int64_t taken : {0, 1, 12, 13, 14, 30}) {  // 13 batches an epoch
-      TrainingOrder order(random_lengths(50), 4, kind, Generator(7));
-      REQUIRE(order.batches_per_epoch() == 13);
-      for (int64_t i = 0; i < taken; ++i) order.next();
-      TrainingOrder::State state = order.state();
+      BatchSampler sampler(random_lengths(50), 4, kind, Generator(7));
+      REQUIRE(sampler.batches_per_epoch() == 13);
+      for (int64_t i = 0; i < taken; ++i) sampler.next();
+      BatchSampler::State state = sampler.state();
       CHECK(state.epoch * 13 + state.batch == taken);
 
-      TrainingOrder resumed(random_lengths(50), 4, kind, Generator(1234));
+      BatchSampler resumed(random_lengths(50), 4, kind, Generator(1234));
       resumed.next();
       resumed.set_state(state);
       CHECK(resumed.state() == state);
-      for (int i = 0; i < 30; ++i) CHECK(resumed.next() == order.next());
-      CHECK(resumed.state() == order.state());
+      for (int i = 0; i < 30; ++i) CHECK(resumed.next() == sampler.next());
+      CHECK(resumed.state() == sampler.state());
     }
   }
 }
 
-TEST_CASE("every epoch of an order is complete") {
-  TrainingOrder order(random_lengths(50), 4, TrainingOrder::Kind::bucketed, Generator(7));
-  std::vector<Rows> previous;
+TEST_CASE("every epoch of a batch sampler is complete") {
+  BatchSampler sampler(random_lengths(50), 4, BatchSampler::Kind::bucketed, Generator(7));
+  std::vector<Indices> previous;
   for (int epoch = 0; epoch < 3; ++epoch) {
-    std::vector<Rows> batches;
-    for (int i = 0; i < 13; ++i) batches.push_back(order.next());
-    CHECK(order.state().epoch == epoch);
-    Rows all = joined(batches);
+    std::vector<Indices> batches;
+    for (int i = 0; i < 13; ++i) batches.push_back(sampler.next());
+    CHECK(sampler.state().epoch == epoch);
+    Indices all = joined(batches);
     std::sort(all.begin(), all.end());
     CHECK(all == counting(50));
     CHECK(batches != previous);
@@ -139,7 +140,7 @@ TEST_CASE("every epoch of an order is complete") {
   }
 }
 
-TEST_CASE("orders refuse what they cannot make") {
+TEST_CASE("batches refuse what they cannot make") {
   Generator generator;
   std::vector<int64_t> lengths{3, 4}, none;
   for (auto* batches_of : {&sorted_batches, &unpadded_batches}) {
@@ -149,10 +150,10 @@ TEST_CASE("orders refuse what they cannot make") {
   CHECK_THROWS_WITH(random_batches(2, 0, generator), ContainsSubstring("the batch size is 0; need"));
   CHECK_THROWS_WITH(bucketed_batches(lengths, -2, generator), ContainsSubstring("the batch size is -2; need"));
   CHECK_THROWS_WITH(bucketed_batches(none, 2, generator), ContainsSubstring("there are 0 examples"));
-  CHECK_THROWS_AS(TrainingOrder(none, 2, TrainingOrder::Kind::random, Generator(1)), Error);
+  CHECK_THROWS_AS(BatchSampler(none, 2, BatchSampler::Kind::random, Generator(1)), Error);
 
-  TrainingOrder order(lengths, 1, TrainingOrder::Kind::random, Generator(1));
+  BatchSampler sampler(lengths, 1, BatchSampler::Kind::random, Generator(1));
   for (int64_t batch : {-1, 3}) {
-    CHECK_THROWS_WITH(order.set_state({{}, 0, batch}), ContainsSubstring("an epoch has 2 batches"));
+    CHECK_THROWS_WITH(sampler.set_state({{}, 0, batch}), ContainsSubstring("an epoch has 2 batches"));
   }
 }
