@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <limits>
 #include <optional>
 
 #include "autograd/creation.h"
@@ -16,8 +17,14 @@ namespace {
 /// Contiguous copies of the inputs that ask for gradients.
 std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> leaves;
-  for (const Tensor& input : inputs) {
+  if (inputs.empty()) fail("gradcheck: there are no inputs; need one at least");
+  for (std::size_t n = 0; n < inputs.size(); ++n) {
+    const Tensor& input = inputs[n];
     if (input.dtype() != DType::f64) fail("gradcheck: an input is f32; differences need f64");
+    if (input.numel() == 0) fail("gradcheck: input ", n, " is ", input.shape(), ", without an element to check");
+    for (const double x : input.to_vector()) {
+      if (!std::isfinite(x)) fail("gradcheck: input ", n, " ", input.shape(), " holds ", x, "; need finite numbers");
+    }
     leaves.push_back(copy_of(input).set_requires_grad());
   }
   return leaves;
@@ -50,6 +57,14 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
   auto value = [&] { return sum(f(leaves) * cotangent).item(); };
 
   GradcheckResult result;
+  if (const double at_inputs = value(), again = value(); again != at_inputs) {
+    result.problem = std::isfinite(at_inputs)
+                         ? text("f is not the same function each time: a weighted sum of its result is ", at_inputs,
+                                ", then ", again, "; a random one must begin with the same generator")
+                         : text("f gives ", at_inputs, " here, which has no derivative");
+    result.worst = std::numeric_limits<double>::infinity();
+    return result;
+  }
   for (std::size_t n = 0; n < leaves.size(); ++n) {
     double* x = leaves[n].data<double>();
     const std::vector<double> stated = gradients[n].to_vector();
@@ -71,8 +86,8 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
       if (std::isnan(share) || share > result.worst) result.worst = share;  // NaN is the worst: nothing is greater
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
-      result.problem =
-          text("input ", n, " ", inputs[n].shape(), ": the whole gradient is zero, so nothing was checked");
+      result.problem = text("input ", n, " ", inputs[n].shape(),
+                            ": the whole gradient is zero, so nothing was checked; f gets copies, and must use those");
     }
   }
   return result;

@@ -98,9 +98,10 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, co
 
 // ---- attention (ops/attention.cpp) ----
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. The leading
-/// axes of k and v are those of q, or 1; padding that the mask hides is (B, S), or (1, S) for all texts. Holds the
-/// weights of a few queries at a time (kernels/attention.h has the sources); nn/attention.h has the same in small
-/// steps. Weights are dropped with probability `drop` < 1, as by dropout().
+/// axes of k and v are those of q, or 1 (heads in groups: q as (B, G, H / G, T, D), k and v with 1 instead of H / G);
+/// padding that the mask hides is (B, S), or (1, S) for all texts. Holds the weights of a few queries at a time
+/// (kernels/attention.h has the sources); nn/attention.h has the same in small steps. Weights are dropped with
+/// probability `drop` < 1, as by dropout().
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop = 0,
                  Generator& generator = default_generator());
 /// The same for texts of unequal length, one after another: q (H, N, D), k (H, M, D), v (H, M, E) -> (H, N, E). Text b

@@ -7,7 +7,10 @@
 //                 count from the end of the header; "__metadata__" may map texts to texts
 //     data        the numbers, little-endian and row-major, without gaps
 //
-// F32 and F64 are read and written, which are the dtypes of Tensor.
+// F32 and F64 are read and written, which are the dtypes of Tensor. Weights into a file, and back:
+//
+//     std::ofstream("weights.safetensors", std::ios::binary) << write_safetensors({model.state_dict(), {}});
+//     model.load_state_dict(read_safetensors(data::read_file("weights.safetensors")).tensors);
 
 #include <string>
 #include <string_view>

@@ -20,6 +20,11 @@ Dims Dims::filled(int rank, int64_t value) {
   return dims;
 }
 
+void Dims::fail_axis(int axis) const {
+  fail("shape: ", *this, " has no axis ", axis, "; need 0 <= axis < ", rank_,
+       " (a tensor's size() also counts from the end)");
+}
+
 void Dims::append(int64_t value) { insert(rank_, value); }
 
 void Dims::insert(int axis, int64_t value) {

@@ -2,8 +2,8 @@
 // Shapes, strides and the broadcasting rule.
 //
 // A shape is a short list of sizes, one per axis; strides are how many elements apart two neighbours along an axis lie.
-// Both are held inline, because every tensor carries two of them. Negative axes (counted from the end) are only for
-// functions that a user calls (normal_axis), not for Dims.
+// Both are held inline, because every tensor carries two of them. Negative axes, counted from the end, are for
+// operations and Tensor::size(), not for Dims.
 
 #include <array>
 #include <cstdint>
@@ -27,9 +27,9 @@ class Dims {
   static Dims filled(int rank, int64_t value);
 
   int rank() const { return rank_; }
-  /// 0 <= axis < rank(), unchecked.
-  int64_t& operator[](int axis) { return values_[static_cast<std::size_t>(axis)]; }
-  int64_t operator[](int axis) const { return values_[static_cast<std::size_t>(axis)]; }
+  /// Throws unless 0 <= axis < rank().
+  int64_t& operator[](int axis) { return values_[place(axis)]; }
+  int64_t operator[](int axis) const { return values_[place(axis)]; }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + rank_; }
 
@@ -42,6 +42,12 @@ class Dims {
   friend std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
  private:
+  std::size_t place(int axis) const {
+    if (axis < 0 || axis >= rank_) fail_axis(axis);
+    return static_cast<std::size_t>(axis);
+  }
+  [[noreturn]] void fail_axis(int axis) const;
+
   std::array<int64_t, max_rank> values_{};
   int rank_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <utility>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -12,26 +14,17 @@ namespace reel {
 namespace {
 
 thread_local Tape* current = nullptr;
-thread_local bool paused = false;
+thread_local bool is_paused = false;
 
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> count{0};
   return ++count;
 }
 
-/// Stops recording while it lives.
-class Pause {
- public:
-  explicit Pause(bool pause) : before_(paused) { paused = paused || pause; }
-  ~Pause() { paused = before_; }
-  Pause(const Pause&) = delete;
-  Pause& operator=(const Pause&) = delete;
-
- private:
-  bool before_;
-};
-
 }  // namespace
+
+NoGrad::NoGrad() : was_paused_(std::exchange(is_paused, true)) {}
+NoGrad::~NoGrad() { is_paused = was_paused_; }
 
 /// The state of one backward pass.
 struct Tape::Pass {
@@ -64,7 +57,7 @@ Tape::~Tape() {
   if (current == this) current = nullptr;
 }
 
-Tape* Tape::recording() { return paused ? nullptr : current; }
+Tape* Tape::recording() { return is_paused ? nullptr : current; }
 
 bool Tape::has_recorded(const Tensor& x) const { return x.impl().tape == serial_; }
 
@@ -77,6 +70,8 @@ bool needs_gradient(const Tensor& x) {
   const Tape* tape = Tape::recording();
   return tape && tape->needs_any({x});
 }
+
+bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
 Tape::Source Tape::source_of(const Tensor& x) const {
   if (has_recorded(x)) return {Source::entry, x.impl().entry, {}};
@@ -92,8 +87,8 @@ Tape::Form Tape::form_of(const Source& source) const {
 void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
   if (used_up_) {
     fail(operation,
-         ": recorded on a tape that has run backward already; let it go out of scope, then make a new one for "
-         "the next step");
+         ": recorded on a tape that has run backward already; let it go out of scope and make a new one for the next "
+         "step, or compute under NoGrad what needs no gradient");
   }
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
   for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
@@ -108,9 +103,8 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
 std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y) const {
   if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute ", name, " again");
   if (!has_recorded(y)) {
-    fail(caller, ": ", name,
-         " was not recorded on this tape; compute it from tensors that require a gradient while the "
-         "tape lives");
+    fail(caller, ": ", name, y.requires_grad() ? " is a leaf, no result" : " was not recorded on this tape",
+         "; compute it from tensors that require a gradient while the tape lives");
   }
   if (y.numel() != 1)
     fail(caller, ": ", name, " has the shape ", y.shape(), "; need one element, such as its sum or mean");
@@ -135,7 +129,7 @@ void Tape::run(std::size_t last, Pass& pass) {
 void Tape::backward(const Tensor& loss) {
   const std::size_t last = entry_of("backward", "the loss", loss);
   used_up_ = true;
-  Pause pause(true);
+  const NoGrad no_grad;
   Pass pass{std::vector<Tensor>(last + 1)};
   pass.accumulate = true;
   run(last, pass);
@@ -143,7 +137,8 @@ void Tape::backward(const Tensor& loss) {
 
 std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create) {
   const std::size_t last = entry_of("gradients", "y", y);
-  Pause pause(create == CreateGraph::no);
+  std::optional<NoGrad> no_grad;
+  if (create == CreateGraph::no) no_grad.emplace();
   Pass pass{std::vector<Tensor>(last + 1)};
   pass.leads_on.resize(last + 1);
   for (const Tensor& x : xs) {

@@ -42,13 +42,28 @@ class Inputs {
   std::span<const Tensor> tensors_;
 };
 
+/// While one lives, nothing is recorded on its thread: what is computed is constant (torch.no_grad()). For an update of
+/// parameters, or a look at a model, while a tape lives; without a tape nothing is recorded anyway.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool was_paused_;
+};
+
 /// Whether the gradients are themselves to be differentiated.
 enum class CreateGraph { no, yes };
 
 class Tape {
  public:
-  /// Starts to record on this thread, on which it must also die. Throws if another tape already records here. What an
-  /// earlier tape recorded is constant for this one: no gradient goes through it.
+  /// Starts to record on this thread, on which it must also die. Throws if another tape already records here. What was
+  /// computed before, without a tape or on an earlier one, is constant for this one, even a view of a parameter: no
+  /// gradient goes through it. Several threads may each have a tape, but must not run backward into the same leaves at
+  /// once.
   Tape();
   ~Tape();
   Tape(const Tape&) = delete;
@@ -70,7 +85,7 @@ class Tape {
   /// One line per entry: "3  mul  (2, 3)  <- 1, leaf (2, 3)".
   std::string to_string() const;
 
-  /// The tape that records on this thread now; null if there is none or if it runs backward.
+  /// The tape that records on this thread now; null if there is none, if it runs backward, or under NoGrad.
   static Tape* recording();
 
  private:
@@ -78,6 +93,7 @@ class Tape {
   template <class F>
   friend Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward);
   friend bool needs_gradient(const Tensor& x);
+  friend bool is_recorded(const Tensor& x);
 
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
   struct Source {
@@ -163,6 +179,8 @@ Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward)
 
 /// Whether a tape records, and its backward pass will compute the gradient of x.
 bool needs_gradient(const Tensor& x);
+/// Whether x is a result on this thread's tape, whose backward pass is still to come: what writes over it spoils that.
+bool is_recorded(const Tensor& x);
 /// x if `input` needs a gradient, otherwise an undefined tensor, so that x can be freed.
 inline Tensor keep_for(const Tensor& input, const Tensor& x) { return needs_gradient(input) ? x : Tensor(); }
 

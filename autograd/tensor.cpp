@@ -75,7 +75,9 @@ void Tensor::set_grad(Tensor grad) {
   impl().row_grad.reset();
 }
 
-void Tensor::fail_undefined() { fail("an undefined tensor was used; assign a value to it first"); }
+void Tensor::fail_undefined() {
+  fail("an undefined tensor was used; assign a value to it first (a grad() is undefined until backward() reaches it)");
+}
 
 void Tensor::check_dtype(DType wanted) const {
   if (dtype() != wanted) fail("data: asked for ", wanted, " of a tensor of ", dtype());
@@ -131,7 +133,7 @@ void copy(const Tensor& from, const Tensor& to) {
       fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
     }
   }
-  if (needs_gradient(to) && !to.requires_grad()) {
+  if (is_recorded(to)) {
     fail("copy: a gradient flows to the numbers ", to.shape(),
          " that it writes over, on the tape that records, and would be wrong; use a new tensor");
   }

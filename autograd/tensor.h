@@ -140,7 +140,8 @@ Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
 Tensor contiguous_values(const Tensor& x);
 /// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws if shapes
-/// differ, if `to` repeats elements (stride 0), or if it is a result on the tape that records. Not recorded.
+/// differ, if `to` repeats elements (stride 0), or if it is a result of which a tape has yet to compute the gradient.
+/// Not recorded: whatever else such a tape has read, a leaf above all, must not change before it has run backward.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

@@ -8,6 +8,7 @@
 #include "autograd/kernels/row_runs.h"
 #include "autograd/kernels/updates.h"
 #include "autograd/row_gradient.h"
+#include "autograd/tape.h"
 
 namespace reel::optim {
 namespace {
@@ -78,6 +79,7 @@ Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::v
 }
 
 void Optimizer::step() {
+  const NoGrad no_grad;  // a tape may live still, and an update be written with operations
   for (Slot& slot : slots_) {
     if (slot.parameter.has_grad()) update(slot, ++*slot.steps.data<double>());
   }

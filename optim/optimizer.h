@@ -51,7 +51,7 @@ class Optimizer {
   void set_learning_rate(double rate);
 
   /// What has to be kept to go on later: "7.step", "7.exp_avg", ... for parameter 7 in the order of the groups. The
-  /// tensors themselves, not copies: the next step changes them.
+  /// tensors themselves, not copies: the next step changes them. Rates, betas and the like are not among them.
   NamedTensors state_dict() const;
   /// Throws, and changes nothing, unless it is the state of such an optimizer over such parameters.
   void load_state_dict(const NamedTensors& state);

@@ -40,8 +40,14 @@ std::string metadata(const Safetensors& file, const std::string& key) {
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder) { return folder / "checkpoint.safetensors"; }
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  note(checkpoint, "app");  // without it, nobody could load what is saved
   Safetensors file;
   file.tensors = checkpoint.weights;
+  for (const auto& [name, value] : checkpoint.weights) {
+    if (name.starts_with(optimizer_prefix)) {
+      fail("save_checkpoint: a weight is called ", name, ", as if it were of the optimizer; give it another name");
+    }
+  }
   for (const auto& [name, value] : checkpoint.optimizer) {
     file.tensors.emplace_back(std::string(optimizer_prefix) + name, value);
   }

@@ -26,7 +26,8 @@ struct Checkpoint {
 /// Where a run's folder has its checkpoint.
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
 
-/// Replaces the file, or leaves it as it was and throws.
+/// Replaces the file, or leaves it as it was and throws. The notes must say of which "app" it is, and no weight may
+/// have a name that begins with "optimizer.".
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 /// Throws, naming the file, if there is none, if it is not whole, or if it was not written by `app`.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app);

@@ -108,7 +108,7 @@ void add_in_place(Tensor& x, const Tensor& y) {
   if (!x.is_contiguous()) fail("add_in_place: x ", x.shape(), " is not contiguous; add into a copy of it");
   if (!broadcasts_to(y.shape(), x.shape())) fail("add_in_place: y ", y.shape(), " does not broadcast to x ", x.shape());
   check_same_dtype("add_in_place", x, y);
-  if (needs_gradient(x)) {
+  if (needs_gradient(x) || is_recorded(x)) {
     fail("add_in_place: a gradient flows to x ", x.shape(), " on the tape that records, and would be wrong; use x + y");
   }
   if (x.shares_storage(y) && !x.same(y)) return add_in_place(x, copy_of(y));  // what is written may be read again

@@ -32,9 +32,18 @@ void check_bias(const char* operation, const Tensor& bias, const Tensor& weight)
   }
 }
 
+Shape leading_of_product(const Tensor& a, const Tensor& b) {
+  try {
+    return broadcast("matmul", leading(a.shape(), 2), leading(b.shape(), 2));
+  } catch (const Error&) {
+    fail("matmul: a is ", a.shape(), ", b is ", b.shape(),
+         "; need leading axes that are equal, or of size 1, or missing");
+  }
+}
+
 /// c = a b          da = dc bᵀ          db = aᵀ dc,       for matrices in the last two axes
 Tensor multiply(const Tensor& a, const Tensor& b) {
-  const Shape batch = broadcast("matmul: leading axes", leading(a.shape(), 2), leading(b.shape(), 2));
+  const Shape batch = leading_of_product(a, b);
   const int64_t M = a.size(-2), K = a.size(-1), N = b.size(-1);
   Shape shape = batch;
   shape.append(M);

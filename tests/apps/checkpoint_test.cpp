@@ -59,6 +59,16 @@ TEST_CASE("a checkpoint comes back as it was saved", "[checkpoint]") {
   CHECK(read_file(folder / "file") == bytes);
 }
 
+TEST_CASE("what could not be loaded again is not saved", "[checkpoint]") {
+  TemporaryFolder folder;
+  Checkpoint nobodys = example(), taken = example();
+  nobodys.notes.erase(nobodys.notes.begin());
+  CHECK_THROWS_WITH(save_checkpoint(folder / "file", nobodys), ContainsSubstring("has no entry \"app\""));
+  taken.weights[0].first = "optimizer.weight";
+  CHECK_THROWS_WITH(save_checkpoint(folder / "file", taken), ContainsSubstring("a weight is called optimizer.weight"));
+  CHECK_FALSE(std::filesystem::exists(folder / "file"));
+}
+
 TEST_CASE("weights that are views are saved as what they show", "[checkpoint]") {
   TemporaryFolder folder;
   Checkpoint saved = example();

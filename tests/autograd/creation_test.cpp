@@ -48,6 +48,9 @@ TEST_CASE("random tensors follow their generator") {
   const Tensor first = uniform({5}, 0, 1);
   manual_seed(9);
   CHECK(same_bits(first, uniform({5}, 0, 1)));
+  CHECK(uniform({2}, 3, 3).to_vector() == std::vector<double>{3, 3});
+  CHECK_THROWS_WITH(uniform({5}, 3, 1), ContainsSubstring("uniform: from 3 to 1"));
+  CHECK_THROWS_AS(uniform({5}, std::nan(""), 1), Error);
 }
 
 TEST_CASE("an f32 tensor holds the rounded numbers of the f64 one") {

@@ -52,7 +52,7 @@ TEST_CASE("NaN never passes") {
   const auto nowhere = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * not_a_number; }); };
   CHECK_FALSE(gradcheck(nowhere, {away_from_zero({2}, 1)}));
   const auto outside = [](const Xs& x) { return log(x[0]); };
-  CHECK_FALSE(gradcheck(outside, {f64({2}, {1, -1})}));
+  CHECK_THAT(gradcheck(outside, {f64({2}, {1, -1})}).problem, ContainsSubstring("which has no derivative"));
   const auto first = [](const Xs& x) {
     return square(x[0], [](const Tensor& v) { return v * f64({2}, {not_a_number, 3}); });
   };
@@ -83,6 +83,22 @@ TEST_CASE("inputs keep their values") {
   gradcheck([](const Xs& in) { return sin(in[0]); }, {x});
   CHECK(x.to_vector() == before);
   CHECK_FALSE(x.requires_grad());
+}
+
+TEST_CASE("a function that is another one each time is reported") {
+  int calls = 0;
+  const auto f = [&](const Xs& x) { return x[0] * static_cast<double>(++calls); };
+  const GradcheckResult result = gradcheck(f, {away_from_zero({2}, 1)});
+  CHECK_THAT(result.problem, ContainsSubstring("f is not the same function each time"));
+  CHECK_FALSE(result);
+}
+
+TEST_CASE("inputs without a finite number to check are refused") {
+  const auto f = [](const Xs& x) { return sin(x[0]); };
+  CHECK_THROWS_WITH(gradcheck(f, {}), ContainsSubstring("there are no inputs"));
+  CHECK_THROWS_WITH(gradcheck(f, {f64({0, 2}, {})}), ContainsSubstring("input 0 is (0, 2), without an element"));
+  CHECK_THROWS_WITH(gradcheck(f, {f64({1}, {1}), f64({2}, {1, not_a_number})}),
+                    ContainsSubstring("input 1 (2,) holds nan; need finite numbers"));
 }
 
 TEST_CASE("f32 is refused") {

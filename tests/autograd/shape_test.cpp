@@ -43,6 +43,16 @@ TEST_CASE("shapes are equal if rank and sizes are") {
   CHECK(shrunk == Shape{2});
 }
 
+TEST_CASE("an axis that a shape does not have is refused") {
+  Shape shape{2, 3};
+  const Shape& constant = shape;
+  for (int axis : {-1, 2, 8, -9}) {
+    CHECK_THROWS_WITH(shape[axis], ContainsSubstring("shape: (2, 3) has no axis " + std::to_string(axis)));
+    CHECK_THROWS_WITH(constant[axis], ContainsSubstring("need 0 <= axis < 2"));
+  }
+  CHECK_THROWS_AS(Shape{}[0], Error);
+}
+
 TEST_CASE("a shape has at most eight axes") {
   Shape shape = Shape::filled(8, 1);
   CHECK_THROWS_WITH(shape.append(1), ContainsSubstring("more than 8 axes"));

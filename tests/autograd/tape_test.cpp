@@ -151,6 +151,7 @@ TEST_CASE("a tape is refused where it would not mean anything") {
     CHECK(Tape::recording() == &tape);
     CHECK_THROWS_WITH(tape.backward(x * x), ContainsSubstring("backward") && ContainsSubstring("(2,)"));
     CHECK_THROWS_WITH(tape.backward(scalar(1)), ContainsSubstring("not recorded on this tape"));
+    CHECK_THROWS_WITH(tape.backward(leaf({}, {1})), ContainsSubstring("the loss is a leaf, no result"));
     CHECK_THROWS_WITH(tape.gradients(scalar(1), {x}), ContainsSubstring("gradients: y was not recorded"));
     CHECK_THROWS_WITH(tape.gradients(sum(x), {scalar(1)}), ContainsSubstring("needs no gradient"));
     CHECK_THROWS_AS(tape.backward(Tensor()), Error);
@@ -403,6 +404,31 @@ TEST_CASE("nothing is recorded while a tape runs backward") {
   tape.backward(visited(x, [&] { within = Tape::recording(); }));
   CHECK(within == nullptr);
   CHECK(Tape::recording() == &tape);
+}
+
+TEST_CASE("nothing is recorded under NoGrad, within a tape and after its backward pass") {
+  const Tensor x = leaf({2}, {1, 2});
+  Tape tape;
+  const Tensor y = x * x;
+  {
+    const NoGrad no_grad;
+    CHECK(Tape::recording() == nullptr);
+    { const NoGrad nested; }
+    CHECK_THROWS_WITH(tape.backward(sum(x)), ContainsSubstring("was not recorded on this tape"));
+    // What is to be differentiated is protected here, too; a leaf may change.
+    CHECK_THROWS_WITH(copy(x, y), ContainsSubstring("copy: a gradient flows"));
+    Tensor same = y;
+    CHECK_THROWS_WITH(add_in_place(same, x), ContainsSubstring("add_in_place: a gradient flows"));
+  }
+  CHECK(tape.size() == 1);
+  tape.backward(sum(y));
+  CHECK(x.grad().to_vector() == Values{2, 4});
+
+  CHECK_THROWS_WITH(x * 2.0, ContainsSubstring("compute under NoGrad what needs no gradient"));
+  const NoGrad no_grad;
+  CHECK((x * 2.0).to_vector() == Values{2, 4});
+  copy(x - x.grad(), x);
+  CHECK(x.to_vector() == Values{-1, -2});
 }
 
 TEST_CASE("an entry and what it holds is dropped as soon as it has run") {

@@ -440,3 +440,18 @@ TEST_CASE("optimizer: a parameter that is given twice is refused, equal ones are
     CHECK_NOTHROW(make({{{x}, 0.1}, {{y}, 0}}));
   }
 }
+
+TEST_CASE("optimizer: an update of one's own may be written with operations, while the tape lives") {
+  struct Descent : Optimizer {
+    explicit Descent(const std::vector<Tensor>& parameters) : Optimizer(parameters, 0.5, {}) {}
+    void update(Slot& slot, double) override {
+      copy(slot.parameter - slot.parameter.grad() * learning_rate(), slot.parameter);
+    }
+  };
+  const Tensor x = tensor({2}, {1, 2}).set_requires_grad();
+  Descent optimizer({x});
+  Tape tape;
+  tape.backward(sum(x * x));
+  optimizer.step();
+  CHECK(x.to_vector() == std::vector<double>{0, 0});
+}
