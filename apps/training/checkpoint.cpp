@@ -86,7 +86,8 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
 }
 
 Checkpoint load_run(const std::filesystem::path& folder, const std::string& app) {
-  if (std::filesystem::is_regular_file(folder)) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(folder, ignored)) {
     fail(folder.string(), " is a file; give the folder that ", app, " train wrote");
   }
   return load_checkpoint(checkpoint_path(folder), app);
