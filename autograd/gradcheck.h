@@ -31,7 +31,7 @@ struct GradcheckResult {
 using Differentiable = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
 /// Checks the gradients of all inputs of f, which must use the copies that it is given: a layer's parameters are
-/// checked by check_parameters (tests/nn/parameters.h). Throws unless inputs are f64, finite, and of one element or
+/// checked by check_parameters (nn/gradcheck.h). Throws unless inputs are f64, finite, and of one element or
 /// more; they should be away from kinks. It is a problem if f gives another result each time, or if a gradient is zero
 /// in every element: such a check would pass whatever f does.
 GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,

@@ -165,6 +165,17 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
   return result;
 }
 
+std::vector<Tensor> Tape::leaves() const {
+  std::vector<Tensor> leaves;
+  for (const Entry& entry : entries_) {
+    for (const Source& input : entry.inputs) {
+      auto is_input = [&](const Tensor& leaf) { return leaf.same(input.tensor); };
+      if (input.kind == Source::leaf && std::ranges::none_of(leaves, is_input)) leaves.push_back(input.tensor);
+    }
+  }
+  return leaves;
+}
+
 std::string Tape::to_string() const {
   std::string lines;
   for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -81,6 +81,8 @@ class Tape {
   std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
 
   std::size_t size() const { return entries_.size(); }
+  /// The leaves that it has recorded as inputs, each once.
+  std::vector<Tensor> leaves() const;
 
   /// One line per entry: "3  mul  (2, 3)  <- 1, leaf (2, 3)".
   std::string to_string() const;

@@ -548,6 +548,15 @@ TEST_CASE("a tape of a million entries runs, and is freed, on a small stack") {
   CHECK(gradient == 1);
 }
 
+TEST_CASE("a tape names the leaves that it has read, each once") {
+  const Tensor x = leaf({2}, {1, 2}), y = leaf({2}, {3, 4}), constant = f64({2}, {5, 6});
+  Tape tape;
+  CHECK(tape.leaves().empty());
+  const Tensor z = x * y * x + constant;
+  REQUIRE(tape.leaves().size() == 2);
+  CHECK((tape.leaves()[0].same(x) && tape.leaves()[1].same(y)));
+}
+
 TEST_CASE("a tape shows its entries") {
   const Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
   Tape tape;

@@ -1,12 +1,10 @@
 #pragma once
-// What the tests of layers and models share: a gradient check with respect to parameters, and random token ids.
+// What the tests of layers and models share: the gradient check of their parameters, and random token ids.
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "autograd/gradcheck.h"
-#include "nn/module.h"
+#include "nn/gradcheck.h"
 #include "tests/autograd/values.h"
 
 namespace reel::tests {
@@ -65,24 +63,6 @@ inline bool same_bits(const NamedTensors& a, const NamedTensors& b) {
   return true;
 }
 
-/// gradcheck of output() with respect to every parameter of the module that it is computed with.
-///
-/// A module reads its own parameters, not a function's arguments. So the function that is checked writes its arguments
-/// x into the parameters p and returns L + Σ dL/dp (x - p), whose value is L and whose gradient is the tape's dL/dp.
-inline GradcheckResult check_parameters(const nn::Module& module, const std::function<Tensor()>& output) {
-  const std::vector<Tensor> parameters = module.parameters();
-  auto loss = [&](const std::vector<Tensor>& x) {
-    for (std::size_t i = 0; i < x.size(); ++i) copy(x[i], parameters[i]);
-    const Tensor y = output();
-    const Tensor value = sum(y * normal(y.shape(), 99));
-    Tape* tape = Tape::recording();
-    if (!tape) return value;
-    const std::vector<Tensor> gradients = tape->gradients(value, parameters);
-    Tensor result = detach(value);
-    for (std::size_t i = 0; i < x.size(); ++i) result = result + sum(gradients[i] * (x[i] - detach(x[i])));
-    return result;
-  };
-  return gradcheck(loss, parameters);
-}
+using nn::check_parameters;
 
 }  // namespace reel::tests

@@ -1,0 +1,19 @@
+#pragma once
+// Gradient check of a layer or a model: are the gradients of its parameters right?
+//
+//     CHECK(check_parameters(layer, [&] { return layer(x); }).problem == "");
+
+#include <functional>
+
+#include "autograd/gradcheck.h"
+#include "nn/module.h"
+
+namespace reel::nn {
+
+/// gradcheck of output() with respect to every parameter of the module that it is computed with; these must be f64. It
+/// is a problem, too, if the module has no parameters, or if output() reads a leaf that requires a gradient and is none
+/// of them: a part that was not named. The parameters keep their numbers.
+GradcheckResult check_parameters(const Module& module, const std::function<Tensor()>& output,
+                                 const GradcheckOptions& options = {});
+
+}  // namespace reel::nn

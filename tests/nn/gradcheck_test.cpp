@@ -1,0 +1,63 @@
+#include "nn/gradcheck.h"
+
+#include "autograd/tape.h"
+#include "nn/layers.h"
+#include "tests/nn/parameters.h"
+
+using namespace reel;
+using namespace reel::nn;
+using namespace reel::tests;
+
+namespace {
+
+/// y = W x, whose stated gradient of W is too large by `factor`.
+struct Scaled : Module {
+  explicit Scaled(double wrong) : weight(parameter("weight", normal({3}, 1))), factor(wrong) {}
+  Tensor operator()(const Tensor& x) const {
+    const Tensor w = weight;
+    return record("scaled", {w}, detach(w * x),
+                  [x, f = factor](const Tensor& dy, Grads& grads) { grads.add(0, dy * x * f); });
+  }
+  Tensor weight;
+  double factor;
+};
+
+/// Two maps, of which the second is named only if asked for.
+struct Pair : Module {
+  explicit Pair(bool names_second)
+      : first(child("first", Linear(3, 3, Bias::yes, DType::f64))), second(3, 2, Bias::yes, DType::f64) {
+    if (names_second) child("second", second);
+  }
+  Tensor operator()(const Tensor& x) const { return second(tanh(first(x))); }
+  Linear first, second;
+};
+
+}  // namespace
+
+TEST_CASE("right gradients of a module's parameters pass, wrong ones are reported") {
+  const Tensor x = normal({3}, 2);
+  const Scaled right(1), wrong(1.001);
+  CHECK(check_parameters(right, [&] { return right(x); }).problem == "");
+  CHECK_THAT(check_parameters(wrong, [&] { return wrong(x); }).problem,
+             ContainsSubstring("input 0 (3,), element 0: the derivative says"));
+}
+
+TEST_CASE("parameters keep their numbers") {
+  const Pair module(true);
+  const NamedTensors before = snapshot(module.state_dict());
+  CHECK(check_parameters(module, [&] { return module(normal({4, 3}, 3)); }));
+  CHECK(same_bits(module.state_dict(), before));
+}
+
+TEST_CASE("a part that was not named is reported, and a module without parameters") {
+  const Pair module(false);
+  CHECK_THAT(check_parameters(module,
+                              [&] {
+                                return module(normal({4, 3}, 3));
+                              })
+                 .problem,
+             ContainsSubstring("a leaf of the shape (2, 3) requires a gradient, and is no parameter of the module"));
+  const Dropout empty(0.5);
+  CHECK_THAT(check_parameters(empty, [&] { return empty(normal({3}, 1)); }).problem,
+             ContainsSubstring("the module has no parameters"));
+}
