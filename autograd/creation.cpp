@@ -1,6 +1,7 @@
 #include "autograd/creation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "autograd/error.h"
 

@@ -17,8 +17,8 @@ enum class Bias { no, yes };
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
-  /// Without bias, over a weight of another layer; trained if it is trained there. The weight itself: a view of it, such
-  /// as its transpose, is a constant.
+  /// Without bias, over a weight of another layer; trained if it is trained there. The weight itself: a view of it,
+  /// such as its transpose, is a constant.
   explicit Linear(const Tensor& shared_weight) : weight(state("weight", shared_weight)) {}
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
