@@ -52,7 +52,7 @@ Tensor randn(const Shape& shape, DType dtype, Generator& generator) {
 
 Tensor uniform(const Shape& shape, double low, double high, DType dtype, Generator& generator) {
   if (!(low <= high && std::isfinite(high - low))) {
-    fail("uniform: from ", low, " to ", high, "; need finite numbers, the second not below the first");
+    fail("uniform: from ", low, " to ", high, "; need the second not below the first, and a finite difference");
   }
   return generate("uniform", shape, dtype, [&] { return low + (high - low) * generator.uniform(); });
 }

@@ -21,7 +21,7 @@ Tensor arange(int64_t count, DType dtype = DType::f32);
 
 /// Normal with mean 0 and standard deviation 1.
 Tensor randn(const Shape& shape, DType dtype = DType::f32, Generator& generator = default_generator());
-/// Uniform in [low, high), but what rounds up may reach high.
+/// Uniform in [low, high), but what rounds up may reach high. Throws unless low <= high, and high - low is finite.
 Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32,
                Generator& generator = default_generator());
 

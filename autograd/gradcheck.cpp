@@ -57,11 +57,13 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
   auto value = [&] { return sum(f(leaves) * cotangent).item(); };
 
   GradcheckResult result;
-  if (const double at_inputs = value(), again = value(); again != at_inputs) {
-    result.problem = std::isfinite(at_inputs)
-                         ? text("f is not the same function each time: a weighted sum of its result is ", at_inputs,
-                                ", then ", again, "; a random one must begin with the same generator")
-                         : text("f gives ", at_inputs, " here, which has no derivative");
+  const double at_inputs = value(), again = value();
+  if (!std::isfinite(at_inputs) || again != at_inputs) {
+    result.problem =
+        std::isfinite(at_inputs)
+            ? text("f is not the same function each time: a weighted sum of its result is ", std::setprecision(17),
+                   at_inputs, ", then ", again, "; a random one must begin with the same generator")
+            : text("a weighted sum of f's result is ", at_inputs, " here, and has no derivative");
     result.worst = std::numeric_limits<double>::infinity();
     return result;
   }
@@ -86,8 +88,9 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
       if (std::isnan(share) || share > result.worst) result.worst = share;  // NaN is the worst: nothing is greater
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
-      result.problem = text("input ", n, " ", inputs[n].shape(),
-                            ": the whole gradient is zero, so nothing was checked; f gets copies, and must use those");
+      result.problem =
+          text("input ", n, " ", inputs[n].shape(),
+               ": the whole gradient is zero, so nothing was checked; does the result depend on this very tensor?");
     }
   }
   return result;

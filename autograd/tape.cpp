@@ -104,7 +104,7 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
   if (used_up_) fail(caller, ": this tape has run backward already; make a new Tape and compute ", name, " again");
   if (!has_recorded(y)) {
     fail(caller, ": ", name, y.requires_grad() ? " is a leaf, no result" : " was not recorded on this tape",
-         "; compute it from tensors that require a gradient while the tape lives");
+         "; compute it from tensors that require a gradient while the tape lives, not under NoGrad");
   }
   if (y.numel() != 1)
     fail(caller, ": ", name, " has the shape ", y.shape(), "; need one element, such as its sum or mean");
@@ -137,6 +137,7 @@ void Tape::backward(const Tensor& loss) {
 
 std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create) {
   const std::size_t last = entry_of("gradients", "y", y);
+  if (create == CreateGraph::yes && is_paused) fail("gradients: CreateGraph::yes would record, which NoGrad forbids");
   std::optional<NoGrad> no_grad;
   if (create == CreateGraph::no) no_grad.emplace();
   Pass pass{std::vector<Tensor>(last + 1)};

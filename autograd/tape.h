@@ -43,7 +43,8 @@ class Inputs {
 };
 
 /// While one lives, nothing is recorded on its thread: what is computed is constant (torch.no_grad()). For an update of
-/// parameters, or a look at a model, while a tape lives; without a tape nothing is recorded anyway.
+/// parameters, or a look at a model, while a tape lives; without a tape nothing is recorded anyway. The tape's results
+/// must keep their numbers: copy() and add_in_place() refuse to write over them, but not over a view made here.
 class NoGrad {
  public:
   NoGrad();
@@ -76,12 +77,13 @@ class Tape {
 
   /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws unless y has one
   /// element and every x needs a gradient. Nothing is accumulated and no entry is dropped. With CreateGraph::yes the
-  /// backward pass is recorded too, for second derivatives. Results may share memory, and repeat a number (stride 0):
-  /// copy what is to be written to (copy_of).
+  /// backward pass is recorded too, for second derivatives; not under NoGrad, where that throws. Results may share
+  /// memory, and repeat a number (stride 0): copy what is to be written to (copy_of).
   std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
 
+  /// How many entries it has; none are left after backward().
   std::size_t size() const { return entries_.size(); }
-  /// The leaves that it has recorded as inputs, each once.
+  /// The leaves among these entries' inputs, each once.
   std::vector<Tensor> leaves() const;
 
   /// One line per entry: "3  mul  (2, 3)  <- 1, leaf (2, 3)".

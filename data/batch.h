@@ -1,5 +1,5 @@
 #pragma once
-// What one training step reads.
+// What one training step reads, and the check that it is something.
 
 #include "autograd/error.h"
 #include "autograd/ids.h"

@@ -27,8 +27,8 @@
 
 namespace reel::data {
 
-/// Classes "negative" and "positive", every other review of each. Throws unless both sizes are above 0, or once
-/// a thousand reviews in a row are drawn that it has already: the grammar has no more, or hardly any.
+/// Classes "negative" and "positive", every other review of each. Throws unless both sizes are above 0, or
+/// where a thousand reviews in a row repeat earlier ones: the grammar has no more, or hardly any.
 LabelledData review_corpus(int64_t train_size = 10'000, int64_t test_size = 1'000, std::uint64_t seed = 1);
 
 /// English to German, and one test part, "test". Throws as review_corpus does.

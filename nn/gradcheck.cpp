@@ -2,55 +2,82 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "autograd/creation.h"
+#include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
 
 namespace reel::nn {
 namespace {
 
-/// What is wrong with the names of parameters, if anything is.
-std::string problem_of_names(const std::vector<Tensor>& parameters, const std::function<Tensor()>& output) {
-  if (parameters.empty()) return "the module has no parameters; name them with parameter(), and its parts with child()";
+/// A leaf that output() reads and that requires a gradient, but is none of the parameters.
+std::optional<Tensor> stranger(const std::vector<Tensor>& parameters, const std::function<Tensor()>& output) {
   Tape tape;
   output();
   for (const Tensor& leaf : tape.leaves()) {
-    if (std::ranges::none_of(parameters, [&](const Tensor& parameter) { return parameter.same(leaf); })) {
-      return text("a leaf of the shape ", leaf.shape(),
-                  " requires a gradient, and is no parameter of the module; name it with parameter(), or its part with "
-                  "child()");
-    }
+    if (std::ranges::none_of(parameters, [&](const Tensor& parameter) { return parameter.same(leaf); })) return leaf;
   }
-  return "";
+  return std::nullopt;
 }
 
-}  // namespace
+/// Gives the numbers back that a tensor has now.
+class Restored {
+ public:
+  explicit Restored(const Tensor& tensor) : tensor_(tensor), before_(copy_of(tensor)) {}
+  ~Restored() { copy(before_, tensor_); }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
 
-// A module reads its own parameters, not a function's arguments. So the function that is checked writes its arguments x
-// into the parameters p and returns L + Σ dL/dp (x - p), whose value is L and whose gradient is the tape's dL/dp.
-GradcheckResult check_parameters(const Module& module, const std::function<Tensor()>& output,
-                                 const GradcheckOptions& options) {
-  const std::vector<Tensor> parameters = module.parameters();
-  if (const std::string problem = problem_of_names(parameters, output); !problem.empty()) {
-    return {problem, std::numeric_limits<double>::infinity()};
-  }
+ private:
+  Tensor tensor_, before_;
+};
+
+/// A module reads its own parameters, not a function's arguments. So the function that is checked writes its argument x
+/// into the parameter p and returns L + Σ dL/dp (x - p), whose value is L and whose gradient is the tape's dL/dp.
+GradcheckResult check_parameter(const Tensor& parameter, const std::function<Tensor()>& output,
+                                const GradcheckOptions& options) {
   auto loss = [&](const std::vector<Tensor>& x) {
-    for (std::size_t i = 0; i < x.size(); ++i) copy(x[i], parameters[i]);
+    copy(x[0], parameter);
     const Tensor y = output();
     Generator generator(options.seed + 1);
     const Tensor value = sum(y * randn(y.shape(), y.dtype(), generator));
     Tape* tape = Tape::recording();
     if (!tape) return value;
-    const std::vector<Tensor> gradients = tape->gradients(value, parameters);
-    Tensor result = detach(value);
-    for (std::size_t i = 0; i < x.size(); ++i) result = result + sum(gradients[i] * (x[i] - detach(x[i])));
-    return result;
+    const Tensor recorded = value + sum(parameter * 0.0);  // even if the output does not depend on it
+    return detach(value) + sum(tape->gradients(recorded, {parameter})[0] * (x[0] - detach(x[0])));
   };
-  std::vector<Tensor> before;
-  for (const Tensor& parameter : parameters) before.push_back(copy_of(parameter));
-  GradcheckResult result = gradcheck(loss, parameters, options);
-  for (std::size_t i = 0; i < before.size(); ++i) copy(before[i], parameters[i]);
+  const Restored restored(parameter);
+  return gradcheck(loss, {parameter}, options);
+}
+
+}  // namespace
+
+GradcheckResult check_parameters(const Module& module, const std::function<Tensor()>& output,
+                                 const GradcheckOptions& options) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<Tensor> parameters = module.parameters();
+  if (parameters.empty()) {
+    return {"the module has no parameters; name them with parameter(), and its parts with child()", infinity};
+  }
+  if (const std::optional<Tensor> leaf = stranger(parameters, output)) {
+    return {text("a leaf of the shape ", leaf->shape(),
+                 " requires a gradient, and is no parameter of the module; name it with parameter(), or its part with "
+                 "child(); an input should be detached"),
+            infinity};
+  }
+  GradcheckResult result;
+  for (const Tensor& parameter : parameters) {
+    if (parameter.numel() == 0) continue;
+    const auto [problem, worst] = check_parameter(parameter, output, options);
+    if (!problem.empty() && result.problem.empty()) {
+      const auto named =
+          std::ranges::find_if(module.state_dict(), [&](const auto& state) { return state.second.same(parameter); });
+      result.problem = text(named->first, ": ", problem);
+    }
+    result.worst = std::max(result.worst, worst);
+  }
   return result;
 }
 

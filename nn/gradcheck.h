@@ -10,9 +10,10 @@
 
 namespace reel::nn {
 
-/// gradcheck of output() with respect to every parameter of the module that it is computed with; these must be f64. It
-/// is a problem, too, if the module has no parameters, or if output() reads a leaf that requires a gradient and is none
-/// of them: a part that was not named. The parameters keep their numbers.
+/// gradcheck of output() with respect to each parameter of `module`, which must be f64, one after the other; a problem
+/// is told with the parameter's name. It is a problem, too, if the module has no parameters, or if output() reads a
+/// leaf that requires a gradient and is none of them: a part that was not named. The parameters keep their numbers.
+/// Throws where gradcheck does, and while a tape records.
 GradcheckResult check_parameters(const Module& module, const std::function<Tensor()>& output,
                                  const GradcheckOptions& options = {});
 

@@ -12,8 +12,8 @@
 // epsilon are finite and not negative, momentum and betas from 0 to below 1.
 //
 // A parameter without a gradient is left alone. The updates are PyTorch's, number for number. They are the same, bit
-// for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h). Lazy Adam, below,
-// is the exception to both.
+// for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h). Neither holds for
+// lazy Adam, below.
 
 #include <string>
 #include <vector>

@@ -58,7 +58,7 @@ class ClassifyTask : public Task {
     const std::int64_t cut = corpus_.train.cut + corpus_.scored.cut;
     return text(corpus_.name, ": ", corpus_.train.tokens.size(), " texts to train on, ", corpus_.scored.tokens.size(),
                 config_.final_run ? " to test, " : " to validate, ",
-                cut > 0 ? text(cut, " of them cut at --max ", config_.length, ", ") : "", corpus_.classes.size(),
+                cut > 0 ? text(cut, " of all cut at --max ", config_.length, ", ") : "", corpus_.classes.size(),
                 " classes, a vocabulary of ", corpus_.tokenizer.vocabulary_size(), "\n", config_.model, ": ",
                 model_->parameter_count(), " parameters, seed ", config_.training.seed);
   }

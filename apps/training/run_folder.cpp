@@ -2,6 +2,7 @@
 
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "apps/common/atomic_file.h"

@@ -24,7 +24,10 @@ namespace reel::apps {
 
 class Task {
  public:
+  Task() = default;
   virtual ~Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
 
   virtual const nn::Module& model() const = 0;
   /// Lines that say what is trained on what; the last one without its end.

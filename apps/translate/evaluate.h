@@ -32,12 +32,13 @@ TranslationScore compare(const std::vector<std::string>& translations, const dat
 /// "BLEU 36.21 (of words as split here, lower case; greedy)  exact 0.0210  sentences 1000"
 std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search = {});
 
-/// Both scores of a part that is called `name`, each of which is printed as soon as it is known. Throws, calling the
-/// model `folder`, if its loss is not finite.
+/// How good a model is on one part.
 struct PartScore {
   Score likelihood;
   TranslationScore translation;
 };
+/// Of the part called `name`; prints each of the two as soon as it is known. Throws, calling the model `folder`, if its
+/// loss is not finite.
 PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,
                      std::int64_t batch_size, const SearchConfig& search, const std::string& folder);
 

@@ -41,7 +41,7 @@ class TranslateTask : public Task {
   std::string introduction() const override {
     const std::int64_t cut = train_.cut + validation_.cut;
     return text(name_of_data(), ": ", train_.sources.size(), " pairs to train on, ", validation_.sources.size(),
-                " to validate, ", cut > 0 ? text(cut, " of them cut at --max ", config_.length, ", ") : "",
+                " to validate, ", cut > 0 ? text(cut, " of all cut at --max ", config_.length, ", ") : "",
                 "vocabularies of ", words_.source.vocabulary_size(), " and ", words_.target.vocabulary_size(), "\n",
                 config_.model, ": ", model_.parameter_count(), " parameters, seed ", config_.training.seed);
   }
@@ -166,7 +166,7 @@ class TranslateTask : public Task {
             {name + " BLEU", short_number(translation.bleu, 4)}};
   }
 
-  TrainedTranslator trained_;
+  TrainedTranslator trained_;  // first, for these are parts of it
   const TranslateConfig& config_ = trained_.config;
   const TokenizerPair& words_ = *trained_.tokenizers;
   nn::Translator& model_ = *trained_.model;

@@ -152,7 +152,7 @@ TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   int longer = 0;
   for (std::string line; std::getline(lines, line);) longer += std::count(line.begin(), line.end(), ' ') >= 3;
   CHECK_THAT(trained.out,
-             ContainsSubstring(" to validate, " + std::to_string(longer) + " of them cut at --max 3, 2 classes"));
+             ContainsSubstring(" to validate, " + std::to_string(longer) + " of all cut at --max 3, 2 classes"));
   auto label = [&](const std::string& text) {
     const Outcome predicted = here.run("classify", "predict --from run '" + text + "'");
     return predicted.out.substr(0, predicted.out.rfind('\t'));

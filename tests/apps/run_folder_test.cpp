@@ -34,17 +34,19 @@ TEST_CASE("a run takes over a folder, and keeps what an earlier one has left the
   CHECK(names_in(here / "run") == std::vector<std::string>{"checkpoint.safetensors"});
 
   here.write("run/report.html", "its report");
+  here.write("run/metrics.csv", "its numbers");
   CHECK(folder.take_over([&] { save("second"); }) == here / "run/previous.safetensors");
   CHECK(read_file(folder.checkpoint()) == "second");
   CHECK(read_file(here / "run/previous.safetensors") == "first");
   CHECK(read_file(here / "run/previous.html") == "its report");
+  CHECK(read_file(here / "run/previous.csv") == "its numbers");
 
   const auto before = names_in(here / "run");
   CHECK_THROWS_AS(folder.take_over([] { throw std::runtime_error("disk full"); }), std::runtime_error);
   CHECK(names_in(here / "run") == before);
   CHECK(read_file(folder.checkpoint()) == "second");
 
-  fs::remove(here / "run/previous.safetensors");  // previous.html is left, and takes the name
+  fs::remove(here / "run/previous.safetensors");  // previous.html is left, and keeps the name
   CHECK(folder.take_over([] {}) == here / "run/previous-2.safetensors");
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("languages go by the files' endings", "[translate]") {
 TEST_CASE("a sentence that is too long is cut", "[translate]") {
   TinyTexts here;
   const Outcome trained = here.must_train("translate", "-M 1 --out run");
-  CHECK(std::regex_search(trained.out, std::regex("12 to validate, \\d+ of them cut at --max 1, vocabularies of ")));
+  CHECK(std::regex_search(trained.out, std::regex("12 to validate, \\d+ of all cut at --max 1, vocabularies of ")));
   CHECK(std::regex_search(trained.out, std::regex("validation loss .*  \\d+ cut at --max 1\n")));
   CHECK(std::regex_search(here.run("translate", "eval --from run").out,
                           std::regex("tokens \\d+  \\d+ cut at --max 1\n")));

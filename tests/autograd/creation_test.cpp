@@ -1,5 +1,7 @@
 #include "autograd/creation.h"
 
+#include <cmath>
+
 #include "tests/autograd/values.h"
 
 using namespace reel;

@@ -415,6 +415,7 @@ TEST_CASE("nothing is recorded under NoGrad, within a tape and after its backwar
     CHECK(Tape::recording() == nullptr);
     { const NoGrad nested; }
     CHECK_THROWS_WITH(tape.backward(sum(x)), ContainsSubstring("was not recorded on this tape"));
+    CHECK_THROWS_WITH(tape.gradients(sum(y), {x}, CreateGraph::yes), ContainsSubstring("gradients: "));
     // What is to be differentiated is protected here, too; a leaf may change.
     CHECK_THROWS_WITH(copy(x, y), ContainsSubstring("copy: a gradient flows"));
     Tensor same = y;

@@ -10,7 +10,7 @@ using namespace reel::tests;
 
 namespace {
 
-/// y = W x, whose stated gradient of W is too large by `factor`.
+/// y = w x, whose stated gradient of w is `factor` times as large as it should be.
 struct Scaled : Module {
   explicit Scaled(double wrong) : weight(parameter("weight", normal({3}, 1))), factor(wrong) {}
   Tensor operator()(const Tensor& x) const {
@@ -39,7 +39,7 @@ TEST_CASE("right gradients of a module's parameters pass, wrong ones are reporte
   const Scaled right(1), wrong(1.001);
   CHECK(check_parameters(right, [&] { return right(x); }).problem == "");
   CHECK_THAT(check_parameters(wrong, [&] { return wrong(x); }).problem,
-             ContainsSubstring("input 0 (3,), element 0: the derivative says"));
+             ContainsSubstring("weight: input 0 (3,), element 0: the derivative says"));
 }
 
 TEST_CASE("parameters keep their numbers") {
@@ -47,6 +47,27 @@ TEST_CASE("parameters keep their numbers") {
   const NamedTensors before = snapshot(module.state_dict());
   CHECK(check_parameters(module, [&] { return module(normal({4, 3}, 3)); }));
   CHECK(same_bits(module.state_dict(), before));
+}
+
+TEST_CASE("parameters keep their numbers where the output throws, too") {
+  const Pair module(true);
+  const NamedTensors before = snapshot(module.state_dict());
+  int calls = 0;
+  CHECK_THROWS_AS(check_parameters(module,
+                                   [&] {
+                                     if (++calls == 6) fail("enough");
+                                     return module(normal({4, 3}, 3));
+                                   }),
+                  Error);
+  CHECK(same_bits(module.state_dict(), before));
+}
+
+TEST_CASE("a parameter that the output does not depend on is reported by its name") {
+  const Pair module(true);
+  const Tensor x = normal({4, 3}, 3);
+  CHECK_THAT(check_parameters(module, [&] { return module.first(x); }).problem,
+             ContainsSubstring("second.weight: input 0 (2, 3): the whole gradient is zero"));
+  CHECK_THAT(check_parameters(module, [&] { return x; }).problem, ContainsSubstring("first.weight: "));
 }
 
 TEST_CASE("a part that was not named is reported, and a module without parameters") {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of layers and models share: the gradient check of their parameters, and random token ids.
+// What the tests of layers and models share: random inputs, and comparisons of states.
 
 #include <string>
 #include <vector>
