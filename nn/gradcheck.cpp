@@ -1,6 +1,7 @@
 #include "nn/gradcheck.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -76,7 +77,7 @@ GradcheckResult check_parameters(const Module& module, const std::function<Tenso
           std::ranges::find_if(module.state_dict(), [&](const auto& state) { return state.second.same(parameter); });
       result.problem = text(named->first, ": ", problem);
     }
-    result.worst = std::max(result.worst, worst);
+    if (std::isnan(worst) || worst > result.worst) result.worst = worst;
   }
   return result;
 }

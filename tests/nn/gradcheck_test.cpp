@@ -1,5 +1,7 @@
 #include "nn/gradcheck.h"
 
+#include <cmath>
+
 #include "autograd/tape.h"
 #include "nn/layers.h"
 #include "tests/nn/parameters.h"
@@ -40,6 +42,8 @@ TEST_CASE("right gradients of a module's parameters pass, wrong ones are reporte
   CHECK(check_parameters(right, [&] { return right(x); }).problem == "");
   CHECK_THAT(check_parameters(wrong, [&] { return wrong(x); }).problem,
              ContainsSubstring("weight: input 0 (3,), element 0: the derivative says"));
+  const Scaled nowhere(std::nan(""));
+  CHECK(std::isnan(check_parameters(nowhere, [&] { return nowhere(x); }).worst));
 }
 
 TEST_CASE("parameters keep their numbers") {
