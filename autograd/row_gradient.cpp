@@ -122,6 +122,7 @@ void add_in_place(Tensor& dtable, const RowGradient& gradient) {
     fail("add_in_place: the rows ", rows.front(), " to ", rows.back(), " of a table ", dtable.shape());
   }
   scatter_add(gradient.values, gradient.rows, dtable);
+  dtable.mark_written();
 }
 
 }  // namespace reel

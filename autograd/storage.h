@@ -21,9 +21,14 @@ class Storage {
 
   std::byte* data() const { return data_; }
 
+  /// How often somebody has said that its content was written over: whoever has read it can see that it has changed.
+  std::uint64_t writes() const { return writes_; }
+  void count_write() { ++writes_; }
+
  private:
   std::size_t size_;  // of the block: bytes, rounded up
   std::byte* data_;
+  std::uint64_t writes_ = 0;
 };
 
 /// What all Storage together uses; bytes, rounded up to what blocks take.

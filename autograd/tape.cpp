@@ -74,9 +74,15 @@ bool needs_gradient(const Tensor& x) {
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
 Tape::Source Tape::source_of(const Tensor& x) const {
-  if (has_recorded(x)) return {Source::entry, x.impl().entry, {}};
-  if (x.requires_grad()) return {Source::leaf, 0, x};
-  return {};
+  Source source{.memory = x.impl().storage, .writes = x.impl().storage->writes()};
+  if (has_recorded(x)) {
+    source.kind = Source::entry;
+    source.index = x.impl().entry;
+  } else if (x.requires_grad()) {
+    source.kind = Source::leaf;
+    source.tensor = x;
+  }
+  return source;
 }
 
 Tape::Form Tape::form_of(const Source& source) const {
@@ -111,6 +117,18 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
   return y.impl().entry;
 }
 
+/// What is no longer there was not captured, and the derivative does not read it.
+void Tape::check_unchanged(const Entry& entry) {
+  for (std::size_t i = 0; i < entry.inputs.size(); ++i) {
+    const auto memory = entry.inputs[i].memory.lock();
+    if (memory && memory->writes() != entry.inputs[i].writes) {
+      fail("backward of ", entry.operation, ": input ", i,
+           ", counted from 0, was written over after it had been read, and the gradient would be wrong; write to it "
+           "after the backward pass, or to a copy_of() it");
+    }
+  }
+}
+
 void Tape::run(std::size_t last, Pass& pass) {
   const bool drop = pass.accumulate;
   if (drop) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(last) + 1, entries_.end());
@@ -118,6 +136,7 @@ void Tape::run(std::size_t last, Pass& pass) {
   for (std::size_t i = last + 1; i-- > 0;) {
     const Entry& entry = entries_[i];
     if (Tensor& dy = pass.of_entry[i]; dy.defined()) {
+      check_unchanged(entry);
       Grads grads(entry, *this, pass);
       entry.backward(dy, grads);
       if (drop) dy = Tensor();

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,8 +44,7 @@ class Inputs {
 };
 
 /// While one lives, nothing is recorded on its thread: what is computed is constant (torch.no_grad()). For an update of
-/// parameters, or a look at a model, while a tape lives; without a tape nothing is recorded anyway. The tape's results
-/// must keep their numbers: copy() and add_in_place() refuse to write over them, but not over a view made here.
+/// parameters, or a look at a model, while a tape lives; without a tape nothing is recorded anyway.
 class NoGrad {
  public:
   NoGrad();
@@ -71,12 +71,13 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   /// Adds d loss / d leaf to the grad() of every leaf that needs one. Throws unless `loss` has one element and was
-  /// recorded here. Each entry is dropped as soon as it has run; afterwards the tape is used up: until it is destroyed,
-  /// to record anything on this thread throws, as does a second backward().
+  /// recorded here, and if an input was written over after its operation had read it (Tensor::mark_written). Each entry
+  /// is dropped as soon as it has run; afterwards the tape is used up: until it is destroyed, to record anything on
+  /// this thread throws, as does a second backward().
   void backward(const Tensor& loss);
 
-  /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws unless y has one
-  /// element and every x needs a gradient. Nothing is accumulated and no entry is dropped. With CreateGraph::yes the
+  /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws as backward() does,
+  /// and unless every x needs a gradient. Nothing is accumulated and no entry is dropped. With CreateGraph::yes the
   /// backward pass is recorded too, for second derivatives; not under NoGrad, where that throws. Results may share
   /// memory, and repeat a number (stride 0): copy what is to be written to (copy_of).
   std::vector<Tensor> gradients(const Tensor& y, const std::vector<Tensor>& xs, CreateGraph create = CreateGraph::no);
@@ -102,8 +103,10 @@ class Tape {
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
   struct Source {
     enum Kind { constant, entry, leaf } kind = constant;
-    std::size_t index = 0;  // of the entry
-    Tensor tensor;          // the leaf
+    std::size_t index = 0;                // of the entry
+    Tensor tensor;                        // the leaf
+    std::weak_ptr<const Storage> memory;  // what was read, if anybody still keeps it,
+    std::uint64_t writes = 0;             // and how often that had been written over
   };
   struct Entry {
     const char* operation;
@@ -125,6 +128,7 @@ class Tape {
   Form form_of(const Source& source) const;
   void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
   std::size_t entry_of(const char* caller, const char* name, const Tensor& y) const;
+  static void check_unchanged(const Entry& entry);
   void run(std::size_t last, Pass& pass);
 
   std::uint64_t serial_;

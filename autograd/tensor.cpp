@@ -42,6 +42,8 @@ std::vector<double> Tensor::to_vector() const {
   return {first, first + numel()};
 }
 
+void Tensor::mark_written() const { impl().storage->count_write(); }
+
 Tensor& Tensor::set_requires_grad(bool on) {
   if (impl().tape != 0) {
     fail("set_requires_grad: only a leaf can ask for it, this ", shape(),
@@ -143,6 +145,7 @@ void copy(const Tensor& from, const Tensor& to) {
       kernels::copy(from.shape(), from.data<From>(), from.strides(), to.data<To>(), to.strides());
     });
   });
+  to.mark_written();
 }
 
 }  // namespace reel

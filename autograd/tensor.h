@@ -44,10 +44,13 @@ class Tensor {
   /// Whether both are handles to one tensor: the same parameter, say, under two names.
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
 
-  /// The first element. Throws unless T is the dtype. Writing through it is not recorded: for initialisation and
-  /// optimizers, outside any tape.
+  /// The first element. Throws unless T is the dtype. Writing through it is not recorded; call mark_written() where a
+  /// tape may have read what was there.
   template <class T>
   T* data() const;
+  /// Says that its numbers, or those of a view, were written over. A tape that has read the old ones will then throw in
+  /// its backward pass, rather than use the new ones. copy(), add_in_place() and optimizers say so themselves.
+  void mark_written() const;
   /// The only element, as a double. Throws if there is not exactly one.
   double item() const;
   /// All elements in row-major order.
@@ -139,9 +142,9 @@ Tensor copy_of(const Tensor& x);
 Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
 Tensor contiguous_values(const Tensor& x);
-/// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Throws if shapes
-/// differ, if `to` repeats elements (stride 0), or if it is a result of which a tape has yet to compute the gradient.
-/// Not recorded: whatever else such a tape has read, a leaf above all, must not change before it has run backward.
+/// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Not recorded. Throws if
+/// shapes differ, if `to` repeats elements (stride 0), or if it is a result of which a tape has yet to compute the
+/// gradient. If such a tape has read `to`, its backward pass throws.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

@@ -49,6 +49,7 @@ void scale_grads(const std::vector<Tensor>& parameters, double factor) {
   for (const Tensor& parameter : parameters) {
     if (const Tensor gradient = numbers_of(parameter); gradient.defined()) {
       with_type(gradient.dtype(), [&]<class T>(T) { scale<T>(gradient, factor); });
+      gradient.mark_written();
     }
   }
 }

@@ -81,7 +81,9 @@ Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::v
 void Optimizer::step() {
   const NoGrad no_grad;  // a tape may live still, and an update be written with operations
   for (Slot& slot : slots_) {
-    if (slot.parameter.has_grad()) update(slot, ++*slot.steps.data<double>());
+    if (!slot.parameter.has_grad()) continue;
+    update(slot, ++*slot.steps.data<double>());
+    slot.parameter.mark_written();
   }
 }
 

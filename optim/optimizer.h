@@ -15,6 +15,7 @@
 // for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h). Neither holds for
 // lazy Adam, below.
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,12 @@ struct ParameterGroup {
   double weight_decay = 0;
 };
 
-/// What an optimizer trains: groups, {{weights, 0.1}, {biases, 0}}, or a std::vector of parameters that do not decay.
+/// What an optimizer trains: groups, {{weights, 0.1}, {biases, 0}}, or parameters that do not decay, {w, b} or a
+/// std::vector of them.
 struct ParameterGroups : std::vector<ParameterGroup> {
   using vector::vector;
   ParameterGroups(const std::vector<Tensor>& parameters) : vector{{parameters, 0}} {}
+  ParameterGroups(std::initializer_list<Tensor> parameters) : ParameterGroups(std::vector<Tensor>(parameters)) {}
 };
 
 /// Two groups: matrices (two axes or more) decay, biases and the scales of norms do not.

@@ -116,6 +116,7 @@ void add_in_place(Tensor& x, const Tensor& y) {
     kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{}, kernels::Operand<T>{x.data<T>(), x.strides()},
                  Repeated(y, x.shape()).as<T>());
   });
+  x.mark_written();
 }
 
 Tensor operator+(const Tensor& a, double b) { return add(a, scalar(b, a.dtype())); }

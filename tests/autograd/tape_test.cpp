@@ -2,7 +2,10 @@
 
 #include <pthread.h>
 
+#include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "tests/autograd/values.h"
@@ -346,7 +349,59 @@ TEST_CASE("a result that a gradient flows to is not written over") {
   Tape tape;
   const Tensor y = exp(x), constant = f64({2}, {5, 6});
   CHECK_THROWS_WITH(copy(constant, y), ContainsSubstring("copy: a gradient flows to the numbers (2,)"));
-  CHECK_NOTHROW(copy(constant, x));  // a leaf's value is what the tape's user makes it
+}
+
+namespace {
+
+/// What backward() throws if this is done between y = x c and it.
+std::string refusal(const std::function<void(const Tensor& x, const Tensor& c, const Tensor& y)>& change) {
+  const Tensor x = leaf({2}, {1, 2}), c = f64({2}, {3, 4});
+  Tape tape;
+  const Tensor y = x * c, loss = sum(y);
+  change(x, c, y);
+  try {
+    tape.backward(loss);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  CHECK(x.grad().to_vector() == Values{3, 4});
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("backward refuses what was written over since it was read") {
+  const Tensor other = f64({2}, {5, 6});
+  const auto of_x = ContainsSubstring("backward of mul: input 0, counted from 0, was written over");
+  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(other, x); }), of_x);
+  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(x, x); }), of_x);
+  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(scalar(5), detach(x).select(0, 1)); }), of_x);
+  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { x.mark_written(); }), of_x);
+  CHECK_THAT(refusal([&](auto&, auto& c, auto&) { copy(other, c); }), ContainsSubstring("backward of mul: input 1"));
+  CHECK_THAT(refusal([&](auto&, Tensor c, auto&) { add_in_place(c, other); }), ContainsSubstring("mul: input 1"));
+  // A result is refused at once, but not a view of it that no tape knows.
+  CHECK_THAT(refusal([&](auto&, auto&, auto& y) { copy(other, detach(y)); }), ContainsSubstring("of sum: input 0"));
+
+  CHECK(refusal([&](auto&, auto&, auto&) {}) == "");
+  CHECK(refusal([&](auto& x, auto&, auto&) { copy(x, copy_of(x)); }) == "");
+}
+
+TEST_CASE("what was written before it was read, after the backward pass, or by somebody else, is not refused") {
+  const Tensor x = leaf({2}, {1, 2});
+  copy(f64({2}, {3, 4}), x);
+  {
+    Tape tape;
+    const Tensor y = x * x;
+    tape.backward(sum(y));
+    copy(f64({2}, {5, 6}), x);
+  }
+  CHECK(x.grad().to_vector() == Values{6, 8});
+  // Of two operations, the second alone is asked for a gradient.
+  Tape tape;
+  const Tensor c = f64({2}, {1, 1}), aside = x * c;
+  copy(x, c);
+  CHECK(tape.gradients(sum(x * c), {x})[0].to_vector() == Values{5, 6});
+  CHECK_THROWS_WITH(tape.gradients(sum(aside), {x}), ContainsSubstring("backward of mul: input 1"));
 }
 
 TEST_CASE("a gradient of an input that is not there is refused") {
@@ -416,7 +471,7 @@ TEST_CASE("nothing is recorded under NoGrad, within a tape and after its backwar
     { const NoGrad nested; }
     CHECK_THROWS_WITH(tape.backward(sum(x)), ContainsSubstring("was not recorded on this tape"));
     CHECK_THROWS_WITH(tape.gradients(sum(y), {x}, CreateGraph::yes), ContainsSubstring("gradients: "));
-    // What is to be differentiated is protected here, too; a leaf may change.
+    // What is to be differentiated is protected here, too.
     CHECK_THROWS_WITH(copy(x, y), ContainsSubstring("copy: a gradient flows"));
     Tensor same = y;
     CHECK_THROWS_WITH(add_in_place(same, x), ContainsSubstring("add_in_place: a gradient flows"));

@@ -196,7 +196,7 @@ void print_all_traffic() {
 
   Tensor parameter = randn({rows, columns});
   parameter.set_requires_grad().set_grad(y);
-  optim::Adam adam(std::vector{parameter});
+  optim::Adam adam({parameter});
   // It reads the gradient, and reads and writes weights and both moments.
   print_traffic("Adam", 7 * count, [&] { adam.step(); });
 
@@ -205,7 +205,7 @@ void print_all_traffic() {
     Tape tape;
     tape.backward(sum(embedding(words, Ids(std::vector(ids.data(), ids.data() + 2048)))));
   }
-  optim::Adam exact(std::vector{words}), lazy({{{words}}}, {.lazy = true});
+  optim::Adam exact({words}), lazy({words}, {.lazy = true});
   print_traffic("Adam, 2,048 rows of 50,000", 6 * vocabulary * width, [&] { exact.step(); });
   print_traffic("lazy Adam, the same", 7 * words.row_grad()->values.numel(), [&] { lazy.step(); });
 }

@@ -77,7 +77,7 @@ void check_steps(Golden& golden, const std::string& name, const MakeOptimizer& m
 void check_lazy(Golden& golden, DType dtype, double tolerance) {
   const std::vector<Ids> rows{Ids({0, 2}), Ids({1}), Ids({0, 1, 2}), Ids({2}), Ids({0, 1})};
   const Tensor matrix = start(golden, dtype)[0], gradients = golden.group("gradients.", dtype)[0].second;
-  Adam adam({{{matrix}}}, {.learning_rate = 0.01, .epsilon = 1e-30, .lazy = true});
+  Adam adam({matrix}, {.learning_rate = 0.01, .epsilon = 1e-30, .lazy = true});
   std::vector<Tensor> path;
   for (int step = 0; step < 5; ++step) {
     const Ids& read = rows[static_cast<std::size_t>(step)];
