@@ -91,7 +91,8 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
 int normal_axis(const char* operation, int axis, int rank) {
   if (rank == 0) fail(operation, ": there is no axis ", axis, " in a tensor without axes");
   if (axis < -rank || axis >= rank) {
-    fail(operation, ": there is no axis ", axis, " in a tensor of ", rank, " axes; need ", -rank, " <= axis < ", rank);
+    fail(operation, ": there is no axis ", axis, " in a tensor of ", rank, rank == 1 ? " axis" : " axes", "; need ",
+         -rank, " <= axis < ", rank);
   }
   return axis < 0 ? axis + rank : axis;
 }

@@ -8,6 +8,12 @@
 namespace reel::nn {
 namespace {
 
+/// `shape`, if weights can have it.
+const Shape& checked(const char* layer, const Shape& shape) {
+  check_size(layer, shape);
+  return shape;
+}
+
 /// PyTorch's default for what reads `fan_in` numbers: uniform in ±1/√fan_in.
 Tensor initial(const Shape& shape, int64_t fan_in, DType dtype) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
@@ -17,12 +23,12 @@ Tensor initial(const Shape& shape, int64_t fan_in, DType dtype) {
 }  // namespace
 
 Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
-    : weight(parameter("weight", initial({out, in}, in, dtype))) {
+    : weight(parameter("weight", initial(checked("Linear", {out, in}), in, dtype))) {
   if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in, dtype));
 }
 
 Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation)
-    : weight(parameter("weight", randn({count, width}, dtype) * deviation)) {
+    : weight(parameter("weight", randn(checked("Embedding", {count, width}), dtype) * deviation)) {
   if (!(deviation >= 0)) fail("Embedding: the deviation is ", deviation, "; need at least 0");
 }
 
@@ -32,7 +38,7 @@ Embedding::Embedding(const Tensor& table, Frozen frozen)
 }
 
 LayerNorm::LayerNorm(int64_t width, double epsilon, DType dtype)
-    : weight(parameter("weight", ones({width}, dtype))),
+    : weight(parameter("weight", ones(checked("LayerNorm", {width}), dtype))),
       bias(parameter("bias", zeros({width}, dtype))),
       epsilon_(epsilon) {
   if (!(epsilon >= 0 && std::isfinite(epsilon))) fail("LayerNorm: epsilon is ", epsilon, "; need a finite number >= 0");
@@ -52,7 +58,8 @@ int64_t checked_width(int64_t kernel) {
 }  // namespace
 
 Conv1d::Conv1d(int64_t in, int64_t out, int64_t kernel, Conv1dOptions options, Bias with_bias, DType dtype)
-    : weight(parameter("weight", initial({out, in, checked_width(kernel)}, in * kernel, dtype))), options_(options) {
+    : weight(parameter("weight", initial(checked("Conv1d", {out, in, checked_width(kernel)}), in * kernel, dtype))),
+      options_(options) {
   const auto [stride, padding, dilation] = options;
   if (stride < 1 || padding < 0 || dilation < 1) {
     fail("Conv1d: stride ", stride, ", padding ", padding, ", dilation ", dilation, "; need >= 1, >= 0, >= 1");

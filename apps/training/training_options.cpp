@@ -52,12 +52,15 @@ void declare_run(Options& o, TrainingConfig& c) {
 }
 
 void add_threads(Options& options, std::int64_t& threads) {
-  options.add(&threads, "threads", "N", "threads; 0 for one per core. The numbers do not depend on it",
+  options.add(&threads, "threads", "N",
+              "threads; 0 for as many as REEL_THREADS says, or one per core. The numbers do not depend on it",
               at_least(0).and_at_most(1024));
 }
 
 void use_threads(std::int64_t threads) {
-  if (threads > 0) kernels::set_threads(static_cast<int>(threads));
+  // Asked for even where that changes nothing: a REEL_THREADS that is no number is then refused before anything is
+  // done.
+  kernels::set_threads(threads > 0 ? static_cast<int>(threads) : kernels::threads());
 }
 
 namespace {

@@ -24,11 +24,13 @@ namespace {
 constexpr int max_threads = 1024;
 
 int default_threads(std::size_t cores) {
-  if (const char* text = std::getenv("REEL_THREADS")) {
+  if (const char* text = std::getenv("REEL_THREADS"); text && *text) {
     int count = 0;
     const char* end = text + std::strlen(text);
     auto [rest, error] = std::from_chars(text, end, count);
     if (error == std::errc() && rest == end && count >= 1 && count <= max_threads) return count;
+    throw std::invalid_argument("REEL_THREADS is '" + std::string(text) + "'; need a whole number from 1 to " +
+                                std::to_string(max_threads));
   }
   std::size_t count = cores > 0 ? cores : std::max(1u, std::thread::hardware_concurrency());
   return static_cast<int>(std::min<std::size_t>(count, max_threads));

@@ -13,7 +13,8 @@ namespace reel {
 
 inline void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype()) {
-    fail(operation, ": operands are ", a.dtype(), " and ", b.dtype(), "; they must have one dtype");
+    fail(operation, ": operands are ", a.dtype(), " and ", b.dtype(), ", of the shapes ", a.shape(), " and ", b.shape(),
+         "; they must have one dtype");
   }
 }
 

@@ -53,6 +53,16 @@ TEST_CASE("every part of the text is looked at before training begins", "[genera
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
+TEST_CASE("a number of threads that is none is refused before anything is done", "[generate]") {
+  TinyTexts here;
+  for (const std::string threads : {"two", "0", "-1", "2x", "1025"}) {
+    const Outcome outcome = here.shell("REEL_THREADS=" + threads + " \"$bin/generate\" train --data text.txt --out run");
+    check_refused(outcome, 1, "REEL_THREADS is '" + threads + "'; need a whole number from 1 to 1024");
+  }
+  CHECK_FALSE(fs::exists(here / "run"));
+  CHECK(here.shell("REEL_THREADS= \"$bin/generate\" train -h").status == 0);
+}
+
 TEST_CASE("wrong command lines are refused", "[generate]") {
   TinyTexts here;
   check_refused(here.run("generate", ""), 2, "a verb is missing");

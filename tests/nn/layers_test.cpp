@@ -87,6 +87,13 @@ TEST_CASE("linear: over a weight that another layer has") {
   CHECK(table.weight.grad().same(layer.weight.grad()));
 }
 
+TEST_CASE("layers of sizes that cannot be are refused by name") {
+  CHECK_THROWS_WITH(Linear(-1, 2), ContainsSubstring("Linear: the shape (2, -1) has a negative size"));
+  CHECK_THROWS_WITH(Embedding(-1, 3), ContainsSubstring("Embedding: the shape (-1, 3)"));
+  CHECK_THROWS_WITH(LayerNorm(-2), ContainsSubstring("LayerNorm: the shape (-2,)"));
+  CHECK_THROWS_WITH(Conv1d(1, -2, 3), ContainsSubstring("Conv1d: the shape (-2, 1, 3)"));
+}
+
 TEST_CASE("embedding: shapes, names and a normal start") {
   manual_seed(2);
   const Embedding layer(200, 50);
