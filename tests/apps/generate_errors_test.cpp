@@ -56,7 +56,8 @@ TEST_CASE("every part of the text is looked at before training begins", "[genera
 TEST_CASE("a number of threads that is none is refused before anything is done", "[generate]") {
   TinyTexts here;
   for (const std::string threads : {"two", "0", "-1", "2x", "1025"}) {
-    const Outcome outcome = here.shell("REEL_THREADS=" + threads + " \"$bin/generate\" train --data text.txt --out run");
+    const Outcome outcome =
+        here.shell("REEL_THREADS=" + threads + " \"$bin/generate\" train --data text.txt --out run");
     check_refused(outcome, 1, "REEL_THREADS is '" + threads + "'; need a whole number from 1 to 1024");
   }
   CHECK_FALSE(fs::exists(here / "run"));

@@ -95,5 +95,6 @@ TEST_CASE("comparisons are ids of ones and zeros") {
   CHECK(to_vector(eq(a, b)) == Integers{1, 0, 0, 0, 1, 0});
   CHECK(to_vector(eq(a, a)) == Integers{1, 1, 0});
   CHECK_THROWS_WITH(gt(ones({2}), ones({3})), ContainsSubstring("gt: shapes (2,) and (3,)"));
-  CHECK_THROWS_WITH(eq(ones({2}), ones({2}, DType::f64)), ContainsSubstring("eq: operands are f32 and f64, of the shapes (2,) and (2,)"));
+  CHECK_THROWS_WITH(eq(ones({2}), ones({2}, DType::f64)),
+                    ContainsSubstring("eq: operands are f32 and f64, of the shapes (2,) and (2,)"));
 }
