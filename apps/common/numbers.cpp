@@ -13,9 +13,10 @@
 namespace reel::apps {
 namespace {
 
-/// As std::to_chars writes it, but 1e-5 instead of 1e-05.
+/// As std::to_chars writes it, but 1e-5 instead of 1e-05, and nan without its sign.
 template <class... Format>
 std::string written(double value, Format... format) {
+  if (std::isnan(value)) return "nan";
   std::array<char, 400> buffer;
   std::string out(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format...).ptr);
   const std::size_t e = out.find('e');

@@ -13,6 +13,7 @@ TEST_CASE("numbers are written as people write them", "[numbers]") {
   CHECK(number_text(12) == "12");
   CHECK(number_text(1e30) == "1e+30");
   CHECK(number_text(0.1) == "0.1");
+  CHECK(number_text(-std::nan("")) == "nan");
 }
 
 TEST_CASE("short numbers", "[numbers]") {
@@ -38,6 +39,7 @@ TEST_CASE("numbers with a fixed count of decimals", "[numbers]") {
   CHECK(fixed(HUGE_VAL, 4) == "∞");
   CHECK(fixed(-HUGE_VAL, 4) == "-∞");
   CHECK(fixed(std::nan(""), 4) == "nan");
+  CHECK(fixed(-std::nan(""), 4) == "nan");
 }
 
 TEST_CASE("durations and counts", "[numbers]") {
