@@ -74,7 +74,9 @@ bool needs_gradient(const Tensor& x) {
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
 Tape::Source Tape::source_of(const Tensor& x) const {
-  Source source{.memory = x.impl().storage, .writes = x.impl().storage->writes()};
+  Source source;
+  source.memory = x.impl().storage;
+  source.writes = x.impl().storage->writes();
   if (has_recorded(x)) {
     source.kind = Source::entry;
     source.index = x.impl().entry;
