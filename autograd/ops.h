@@ -180,8 +180,8 @@ Ids argmax(const Tensor& x, int axis);
 /// 1 where a > b, or a = b; 0 elsewhere.
 Ids gt(const Tensor& a, const Tensor& b);
 Ids eq(const Tensor& a, const Tensor& b);
-/// x += y; x contiguous. Throws where a tape records and a gradient flows to x. If one has read x otherwise, its
-/// backward pass throws.
+/// x += y; x contiguous. Throws where a tape records and a gradient flows to x or y. Where a derivative needs what x
+/// held before, the backward pass will throw.
 void add_in_place(Tensor& x, const Tensor& y);
 
 // ---- as operators ----

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -201,6 +202,11 @@ Pool& pool() {
 }
 
 }  // namespace
+
+std::uint64_t next_moment() {
+  static std::atomic<std::uint64_t> moments{0};
+  return moments.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 Storage::Storage(std::size_t bytes) : size_(size_of_block(bytes)), data_(pool().take(size_)) {
   allow_access(data_, bytes);

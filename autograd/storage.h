@@ -11,6 +11,9 @@
 
 namespace reel {
 
+/// A moment, later than all that were asked for before, on any thread.
+std::uint64_t next_moment();
+
 /// A block of raw bytes, given back to the pool on destruction. Its content is undefined at first.
 class Storage {
  public:
@@ -21,14 +24,16 @@ class Storage {
 
   std::byte* data() const { return data_; }
 
-  /// How often somebody has said that its content was written over: whoever has read it can see that it has changed.
-  std::uint64_t writes() const { return writes_; }
-  void count_write() { ++writes_; }
+  /// Whether what was in it at that moment has been written over since, as far as mark_written() was called.
+  bool changed_since(std::uint64_t moment) const { return made_ < moment && moment < written_; }
+  void mark_written() { written_ = next_moment(); }
+  /// Counts as made just now: for memory that nobody has read before.
+  void renew() { made_ = next_moment(); }
 
  private:
   std::size_t size_;  // of the block: bytes, rounded up
   std::byte* data_;
-  std::uint64_t writes_ = 0;
+  std::uint64_t made_ = next_moment(), written_ = 0;
 };
 
 /// What all Storage together uses; bytes, rounded up to what blocks take.

@@ -46,6 +46,11 @@ struct Tape::Pass {
     const auto found = std::find_if(of_leaf.begin(), of_leaf.end(), is_leaf);
     return found == of_leaf.end() ? nullptr : &found->second;
   }
+
+  /// Whether anybody asked for the gradient of one of its inputs.
+  bool leads_through(const Entry& entry) {
+    return std::ranges::any_of(entry.inputs, [&](const Source& input) { return sum_of(input) != nullptr; });
+  }
 };
 
 Tape::Tape() : serial_(next_serial()) {
@@ -74,17 +79,9 @@ bool needs_gradient(const Tensor& x) {
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
 Tape::Source Tape::source_of(const Tensor& x) const {
-  Source source;
-  source.memory = x.impl().storage;
-  source.writes = x.impl().storage->writes();
-  if (has_recorded(x)) {
-    source.kind = Source::entry;
-    source.index = x.impl().entry;
-  } else if (x.requires_grad()) {
-    source.kind = Source::leaf;
-    source.tensor = x;
-  }
-  return source;
+  if (has_recorded(x)) return {Source::entry, x.impl().entry, {}};
+  if (x.requires_grad()) return {Source::leaf, 0, x};
+  return {};
 }
 
 Tape::Form Tape::form_of(const Source& source) const {
@@ -119,17 +116,17 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
   return y.impl().entry;
 }
 
-/// What is no longer there was not captured, and the derivative does not read it.
-void Tape::check_unchanged(const Entry& entry) {
-  for (std::size_t i = 0; i < entry.inputs.size(); ++i) {
-    const auto memory = entry.inputs[i].memory.lock();
-    if (memory && memory->writes() != entry.inputs[i].writes) {
-      fail("backward of ", entry.operation, ": input ", i,
-           ", counted from 0, was written over after it had been read, and the gradient would be wrong; write to it "
-           "after the backward pass, or to a copy_of() it");
-    }
-  }
-}
+/// While one lives, what its thread reads must be as the reader has seen it (Tensor::check_unchanged).
+class Tape::Reading {
+ public:
+  explicit Reading(const Tensor::Reader* reader) : before_(std::exchange(Tensor::reader_, reader)) {}
+  ~Reading() { Tensor::reader_ = before_; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  const Tensor::Reader* before_;
+};
 
 void Tape::run(std::size_t last, Pass& pass) {
   const bool drop = pass.accumulate;
@@ -137,8 +134,9 @@ void Tape::run(std::size_t last, Pass& pass) {
   pass.of_entry[last] = ones(entries_[last].shape, entries_[last].dtype);
   for (std::size_t i = last + 1; i-- > 0;) {
     const Entry& entry = entries_[i];
-    if (Tensor& dy = pass.of_entry[i]; dy.defined()) {
-      check_unchanged(entry);
+    if (Tensor& dy = pass.of_entry[i]; dy.defined() && pass.leads_through(entry)) {
+      const Tensor::Reader reader{entry.operation, entry.recorded};
+      const Reading reading(&reader);
       Grads grads(entry, *this, pass);
       entry.backward(dy, grads);
       if (drop) dy = Tensor();
@@ -174,8 +172,7 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
     if (source.kind == Source::entry && source.index <= last) pass.leads_on[source.index] = true;
   }
   for (std::size_t i = 0; i <= last; ++i) {
-    auto is_wanted = [&](const Source& input) { return pass.sum_of(input) != nullptr; };
-    if (std::ranges::any_of(entries_[i].inputs, is_wanted)) pass.leads_on[i] = true;
+    if (pass.leads_through(entries_[i])) pass.leads_on[i] = true;
   }
   run(last, pass);
 
@@ -244,6 +241,7 @@ bool Grads::needs(std::size_t input) const {
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
+  const Tape::Reading as_it_is(nullptr);  // the sum so far, too
   const auto [shape, dtype] = tape_.form_of(source);
   if (dx.dtype() != dtype || !broadcasts_to(shape, dx.shape())) {
     fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
@@ -260,6 +258,7 @@ void Grads::add(std::size_t input, Tensor dx) {
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
+  const Tape::Reading as_it_is(nullptr);
   const auto [shape, dtype] = tape_.form_of(source);
   if (dy.dtype() != dtype || shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
     fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.dtype(), ' ', dy.shape(),
@@ -273,8 +272,10 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 }
 
 Tensor Grads::sum_so_far(std::size_t input) const {
-  const Tensor* sum = pass_.sum_of(source_of(input));
-  return sum && may_add_to(*sum) ? *sum : Tensor();
+  Tensor* sum = pass_.sum_of(source_of(input));
+  if (!sum || !may_add_to(*sum)) return {};
+  sum->impl().storage->renew();  // nobody else has read it
+  return *sum;
 }
 
 bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.exclusive() && x.is_contiguous(); }
@@ -313,6 +314,7 @@ void Grads::accumulate(Tensor& sum, Tensor dx) {
     sum = std::move(dx);
   } else if (may_add_to(sum)) {
     add_in_place(sum, dx);
+    sum.impl().storage->renew();  // nobody else has read it
   } else {
     sum = sum + dx;
   }

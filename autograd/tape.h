@@ -15,7 +15,6 @@
 #include <deque>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -71,9 +70,9 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   /// Adds d loss / d leaf to the grad() of every leaf that needs one. Throws unless `loss` has one element and was
-  /// recorded here, and if an input was written over after its operation had read it (Tensor::mark_written). Each entry
-  /// is dropped as soon as it has run; afterwards the tape is used up: until it is destroyed, to record anything on
-  /// this thread throws, as does a second backward().
+  /// recorded here; also, with some gradients already added, if a derivative reads what was written over since its
+  /// operation was recorded (Tensor::mark_written). Each entry is dropped as soon as it has run; afterwards the tape is
+  /// used up: until it is destroyed, to record anything on this thread throws, as does a second backward().
   void backward(const Tensor& loss);
 
   /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws as backward() does,
@@ -103,10 +102,8 @@ class Tape {
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
   struct Source {
     enum Kind { constant, entry, leaf } kind = constant;
-    std::size_t index = 0;                // of the entry
-    Tensor tensor;                        // the leaf
-    std::weak_ptr<const Storage> memory;  // what was read, if anybody still keeps it,
-    std::uint64_t writes = 0;             // and how often that had been written over
+    std::size_t index = 0;  // of the entry
+    Tensor tensor;          // the leaf
   };
   struct Entry {
     const char* operation;
@@ -114,6 +111,7 @@ class Tape {
     Shape shape;  // of the result
     DType dtype;
     Backward backward;
+    std::uint64_t recorded = next_moment();
   };
   /// What the gradient of an input must look like: the input.
   struct Form {
@@ -121,6 +119,7 @@ class Tape {
     DType dtype;
   };
   struct Pass;
+  class Reading;
 
   bool has_recorded(const Tensor& x) const;
   Source source_of(const Tensor& x) const;
@@ -128,7 +127,6 @@ class Tape {
   Form form_of(const Source& source) const;
   void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
   std::size_t entry_of(const char* caller, const char* name, const Tensor& y) const;
-  static void check_unchanged(const Entry& entry);
   void run(std::size_t last, Pass& pass);
 
   std::uint64_t serial_;

@@ -42,7 +42,14 @@ std::vector<double> Tensor::to_vector() const {
   return {first, first + numel()};
 }
 
-void Tensor::mark_written() const { impl().storage->count_write(); }
+void Tensor::mark_written() const { impl().storage->mark_written(); }
+
+void Tensor::check_unchanged(const Reader& reader) const {
+  if (!impl().storage->changed_since(reader.recorded)) return;
+  fail("backward of ", reader.operation, ": it reads numbers ", shape(), " that were written over since ",
+       reader.operation,
+       " was recorded, and the gradient would be wrong; write to them after the backward pass, or to a copy_of() them");
+}
 
 Tensor& Tensor::set_requires_grad(bool on) {
   if (impl().tape != 0) {
@@ -131,7 +138,7 @@ Tensor contiguous_values(const Tensor& x) { return x.is_contiguous() ? detach(x)
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
   for (int axis = 0; axis < to.rank(); ++axis) {
-    if (to.stride(axis) == 0 && to.size(axis) > 1) {
+    if (to.stride(axis) == 0 && to.size(axis) > 1 && to.numel() > 0) {
       fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
     }
   }

@@ -44,13 +44,17 @@ class Tensor {
   /// Whether both are handles to one tensor: the same parameter, say, under two names.
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
 
-  /// The first element. Throws unless T is the dtype. Writing through it is not recorded; call mark_written() where a
-  /// tape may have read what was there.
+  /// The first element. Throws unless T is the dtype, and as check_unchanged(). Writing through it is not recorded;
+  /// call mark_written() where a derivative may want to read what was there.
   template <class T>
   T* data() const;
-  /// Says that its numbers, or those of a view, were written over. A tape that has read the old ones will then throw in
-  /// its backward pass, rather than use the new ones. copy(), add_in_place() and optimizers say so themselves.
+  /// Says that its numbers, or those of a view, were written over. copy(), add_in_place() and optimizers do so.
   void mark_written() const;
+  /// Throws if a derivative runs on this thread, and these numbers were written over since its operation was recorded:
+  /// it would read others than it was meant to. data() asks this, but in a derivative's parallel loops nobody does.
+  void check_unchanged() const {
+    if (reader_) check_unchanged(*reader_);
+  }
   /// The only element, as a double. Throws if there is not exactly one.
   double item() const;
   /// All elements in row-major order.
@@ -96,7 +100,15 @@ class Tensor {
     if (!impl_) fail_undefined();
     return *impl_;
   }
+  /// The derivative that runs on this thread, if one does: of which operation, and when that was recorded.
+  struct Reader {
+    const char* operation;
+    std::uint64_t recorded;
+  };
+  static inline constinit thread_local const Reader* reader_ = nullptr;
+
   [[noreturn]] static void fail_undefined();
+  void check_unchanged(const Reader& reader) const;
   void check_dtype(DType wanted) const;
   /// Whether no other handle and no view can see this memory.
   bool exclusive() const;
@@ -130,6 +142,7 @@ inline bool Tensor::shares_storage(const Tensor& other) const { return impl().st
 template <class T>
 T* Tensor::data() const {
   check_dtype(dtype_of<T>);
+  check_unchanged();
   return reinterpret_cast<T*>(impl().storage->data()) + impl().offset;
 }
 
@@ -144,7 +157,7 @@ Tensor detach(const Tensor& x);
 Tensor contiguous_values(const Tensor& x);
 /// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Not recorded. Throws
 /// if shapes differ, if `to` repeats elements (stride 0), or if it is a result of which a tape has yet to compute the
-/// gradient. If such a tape has read `to`, its backward pass throws.
+/// gradient. Where a derivative needs what `to` held before, the backward pass will throw.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

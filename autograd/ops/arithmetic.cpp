@@ -111,6 +111,9 @@ void add_in_place(Tensor& x, const Tensor& y) {
   if (needs_gradient(x) || is_recorded(x)) {
     fail("add_in_place: a gradient flows to x ", x.shape(), " on the tape that records, and would be wrong; use x + y");
   }
+  if (needs_gradient(y)) {
+    fail("add_in_place: y ", y.shape(), " needs a gradient, which does not flow through here; use x + y, or detach(y)");
+  }
   if (x.shares_storage(y) && !x.same(y)) return add_in_place(x, copy_of(y));  // what is written may be read again
   with_type(x.dtype(), [&]<class T>(T) {
     kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{}, kernels::Operand<T>{x.data<T>(), x.strides()},

@@ -93,6 +93,7 @@ Generator::State AttentionProblem::random_of(const Part& part) const {
 }
 
 HeadsOf AttentionProblem::heads_of(const Tensor& x) const {
+  x.check_unchanged();  // here, for it is read by several threads
   Strides strides = broadcast_strides(leading(x.shape(), 2), leading(x.strides(), 2), leading(q.shape(), 2));
   if (const int last = strides.rank() - 1; last >= 0) {
     strides.append(strides[last]);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/autograd/values.h"
+#include "tests/threads.h"
 
 using namespace reel;
 using namespace reel::tests;
@@ -353,55 +354,116 @@ TEST_CASE("a result that a gradient flows to is not written over") {
 
 namespace {
 
-/// What backward() throws if this is done between y = x c and it.
-std::string refusal(const std::function<void(const Tensor& x, const Tensor& c, const Tensor& y)>& change) {
-  const Tensor x = leaf({2}, {1, 2}), c = f64({2}, {3, 4});
-  Tape tape;
-  const Tensor y = x * c, loss = sum(y);
-  change(x, c, y);
-  try {
+using Change = std::function<void(const Tensor& x, const Tensor& c, const Tensor& y)>;
+
+/// What backward() throws if this is done between y = f(x, c) and it; nothing if it leaves the gradient as it was.
+std::string refusal(const std::function<Tensor(const Tensor& x, const Tensor& c)>& f, const Change& change) {
+  auto gradient = [&](const Change& some_change) {
+    const Tensor x = leaf({2}, {1, 2}), c = f64({2}, {3, 4});
+    Tape tape;
+    const Tensor y = f(x, c), loss = sum(y);
+    some_change(x, c, y);
     tape.backward(loss);
+    return x.grad().to_vector();
+  };
+  try {
+    const Values found = gradient(change);
+    CHECK(found == gradient([](const Tensor&, const Tensor&, const Tensor&) {}));
   } catch (const std::runtime_error& error) {
     return error.what();
   }
-  CHECK(x.grad().to_vector() == Values{3, 4});
   return "";
 }
 
 }  // namespace
 
-TEST_CASE("backward refuses what was written over since it was read") {
+TEST_CASE("a derivative that would read what was written over since is refused") {
   const Tensor other = f64({2}, {5, 6});
-  const auto of_x = ContainsSubstring("backward of mul: input 0, counted from 0, was written over");
-  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(other, x); }), of_x);
-  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(x, x); }), of_x);
-  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { copy(scalar(5), detach(x).select(0, 1)); }), of_x);
-  CHECK_THAT(refusal([&](auto& x, auto&, auto&) { x.mark_written(); }), of_x);
-  CHECK_THAT(refusal([&](auto&, auto& c, auto&) { copy(other, c); }), ContainsSubstring("backward of mul: input 1"));
-  CHECK_THAT(refusal([&](auto&, Tensor c, auto&) { add_in_place(c, other); }), ContainsSubstring("mul: input 1"));
-  // A result is refused at once, but not a view of it that no tape knows.
-  CHECK_THAT(refusal([&](auto&, auto&, auto& y) { copy(other, detach(y)); }), ContainsSubstring("of sum: input 0"));
-
-  CHECK(refusal([&](auto&, auto&, auto&) {}) == "");
-  CHECK(refusal([&](auto& x, auto&, auto&) { copy(x, copy_of(x)); }) == "");
+  auto product = [](const Tensor& x, const Tensor& c) { return x * c; };
+  auto square = [](const Tensor& x, const Tensor&) { return x * x; };
+  const auto of_mul = ContainsSubstring("backward of mul: it reads numbers (2,) that were written over since");
+  CHECK_THAT(refusal(square, [&](auto& x, auto&, auto&) { copy(other, x); }), of_mul);
+  CHECK_THAT(refusal(square, [&](auto& x, auto&, auto&) { copy(x, x); }), of_mul);
+  CHECK_THAT(refusal(square, [&](auto& x, auto&, auto&) { copy(scalar(5), detach(x).select(0, 1)); }), of_mul);
+  CHECK_THAT(refusal(square, [&](auto& x, auto&, auto&) { x.mark_written(); }), of_mul);
+  CHECK_THAT(refusal(product, [&](auto&, auto& c, auto&) { copy(other, c); }), of_mul);
+  CHECK_THAT(refusal(product, [&](auto&, Tensor c, auto&) { add_in_place(c, other); }), of_mul);
+  // Its result, too, and what is no input that a gradient flows to.
+  auto over_result = [&](auto&, auto&, auto& y) { copy(other, detach(y)); };
+  CHECK_THAT(refusal([](auto& x, auto&) { return exp(x); }, over_result), ContainsSubstring("backward of exp: "));
+  CHECK_THAT(refusal([](auto& x, auto&) { return softmax(x, 0); }, over_result), ContainsSubstring("of softmax: "));
+  auto over_c = [&](auto&, auto& c, auto&) { copy(-other, c); };
+  CHECK_THAT(refusal([](auto& x, auto& c) { return where_positive(c, x); }, over_c),
+             ContainsSubstring("where_positive"));
 }
 
-TEST_CASE("what was written before it was read, after the backward pass, or by somebody else, is not refused") {
-  const Tensor x = leaf({2}, {1, 2});
-  copy(f64({2}, {3, 4}), x);
-  {
-    Tape tape;
-    const Tensor y = x * x;
-    tape.backward(sum(y));
-    copy(f64({2}, {5, 6}), x);
-  }
-  CHECK(x.grad().to_vector() == Values{6, 8});
-  // Of two operations, the second alone is asked for a gradient.
+TEST_CASE("what no derivative reads may be written over") {
+  const Tensor other = f64({2}, {5, 6});
+  auto product = [](const Tensor& x, const Tensor& c) { return x * c; };
+  CHECK(refusal(product, [&](auto& x, auto&, auto&) { copy(other, x); }) == "");  // c needs no gradient
+  CHECK(refusal(product, [&](auto&, auto&, auto& y) { copy(other, detach(y)); }) == "");
+  CHECK(refusal([](auto& x, auto& c) { return x - c; }, [&](auto&, auto& c, auto&) { copy(other, c); }) == "");
+  // What a gradient is not asked for is not differentiated.
+  const Tensor w = leaf({2}, {1, 2}), x = leaf({2}, {3, 4});
   Tape tape;
-  const Tensor c = f64({2}, {1, 1}), aside = x * c;
-  copy(x, c);
-  CHECK(tape.gradients(sum(x * c), {x})[0].to_vector() == Values{5, 6});
-  CHECK_THROWS_WITH(tape.gradients(sum(aside), {x}), ContainsSubstring("backward of mul: input 1"));
+  const Tensor h = w * x, loss = sum(h * h);
+  copy(other, w);
+  CHECK(tape.gradients(loss, {h})[0].to_vector() == Values{6, 16});
+  CHECK(tape.gradients(loss, {w})[0].to_vector() == Values{18, 64});
+  CHECK_THROWS_WITH(tape.gradients(loss, {x}), ContainsSubstring("backward of mul: "));
+}
+
+TEST_CASE("attention refuses what was written over on any number of threads") {
+  for (int threads : {1, 3}) {
+    const WithThreads with(threads);
+    for (int written = 0; written < 3; ++written) {
+      std::vector<Tensor> qkv;
+      for (std::uint64_t seed = 1; seed <= 3; ++seed)
+        qkv.push_back(away_from_zero({8, 64, 16}, seed).set_requires_grad());
+      Tape tape;
+      const Tensor loss = sum(attention(qkv[0], qkv[1], qkv[2], Mask::none(), 0.25));
+      qkv[static_cast<std::size_t>(written)].mark_written();
+      CHECK_THROWS_WITH(tape.backward(loss), ContainsSubstring("backward of attention: it reads numbers (8, 64, 16)"));
+    }
+  }
+}
+
+TEST_CASE("what the backward pass itself writes is not refused") {
+  Tensor x = leaf({2, 3}, {1, 2, 3, 4, 5, 6});
+  {
+    // Cross entropy's gradient takes the place of the logits, and those of their other readers are added to it.
+    Tape tape;
+    Tensor loss;
+    {
+      const Tensor y = x * 1.0, some = sum(y), more = sum(y * y);
+      loss = some + more + cross_entropy(y, Ids({0, 1})) + sum(y);
+    }
+    const std::vector<Tensor> stated = tape.gradients(loss, {x});
+    tape.backward(loss);
+    check_close(x.grad(), stated[0]);
+  }
+  // A gradient that is there already takes part in the loss, and in the sum of the next one.
+  x.set_grad(ones({2, 3}, DType::f64));
+  Tape tape;
+  const Tensor loss = sum(x - x.grad()) + sum(x * x.grad()) + sum(matmul(x, x.grad().transpose(0, 1)));
+  const std::vector<Tensor> stated = tape.gradients(loss, {x});
+  tape.backward(loss);
+  check_close(x.grad(), stated[0] + 1.0);
+}
+
+TEST_CASE("a gradient may be changed between the loss and the backward pass that adds to it") {
+  Tensor w = leaf({2, 2}, {1, 2, 3, 4}), table = leaf({2, 2}, {1, 2, 3, 4});
+  const Tensor x = f64({1, 2}, {1, 1});
+  for (int step = 0; step < 2; ++step) {
+    Tape tape;
+    const Tensor loss = sum(linear(x, w)) + sum(embedding(table, Ids({1})));
+    if (step == 1) {
+      for (const Tensor& leaf : {w, table}) copy(f64({2, 2}, {10, 10, 10, 10}), leaf.grad());
+    }
+    tape.backward(loss);
+  }
+  CHECK(w.grad().to_vector() == Values{11, 11, 11, 11});
+  CHECK(table.grad().to_vector() == Values{10, 10, 11, 11});
 }
 
 TEST_CASE("a gradient of an input that is not there is refused") {

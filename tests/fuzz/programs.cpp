@@ -210,6 +210,25 @@ void check_gradients(std::string_view input) {
   require(second.problem.empty(), "second derivatives: " + second.problem);
 }
 
+/// backward() adds up in place, and writes over what nobody else needs; gradients() does neither.
+void check_backward(std::string_view input) {
+  const Program program(input);
+  std::vector<Tensor> leaves;
+  for (const Tensor& x : program.inputs) leaves.push_back(clone(x).set_requires_grad());
+  Tape tape;
+  const Tensor y = program(leaves);
+  const std::vector<Tensor> stated = tape.gradients(y, leaves);
+  tape.backward(y);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const std::vector<double> found = leaves[i].grad().to_vector(), expected = stated[i].to_vector();
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      require(std::abs(found[j] - expected[j]) <= 1e-9 * (1 + std::abs(expected[j])) ||
+                  (!std::isfinite(found[j]) && !std::isfinite(expected[j])),
+              text("input ", i, ", element ", j, ": backward() says ", found[j], ", gradients() ", expected[j]));
+    }
+  }
+}
+
 void check_strides(std::string_view input) {
   const Program program(input);
   const double expected = program(program.inputs).item();
@@ -247,7 +266,8 @@ std::vector<Target> program_targets() {
     std::string& some = seeds.emplace_back(80, '\0');
     for (char& byte : some) byte = static_cast<char>(generator.below(256));
   }
-  return {always("gradients", check_gradients, seeds), always("strides", check_strides, seeds)};
+  return {always("gradients", check_gradients, seeds), always("backward", check_backward, seeds),
+          always("strides", check_strides, seeds)};
 }
 
 }  // namespace reel::fuzz

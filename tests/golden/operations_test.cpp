@@ -55,7 +55,7 @@ void add_arithmetic(Functions& all) {
   }
   all["add_in_place"] = [](const Given& in) {
     Tensor x = copy_of(in.x[0]);
-    add_in_place(x, in.x[1]);
+    add_in_place(x, detach(in.x[1]));
     return x;
   };
 }
