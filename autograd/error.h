@@ -21,13 +21,14 @@ std::string text(const Parts&... parts) {
   return std::move(out).str();
 }
 
-/// Throws an Error of the parts. Numbers have so many digits that one that was refused does not look like another.
-template <class... Parts>
+/// Throws an Error of the parts, or one of another kind. Numbers have so many digits that one that was refused does not
+/// look like another.
+template <class Kind = Error, class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   std::ostringstream out;
   out.precision(15);
   (out << ... << parts);
-  throw Error(std::move(out).str());
+  throw Kind(std::move(out).str());
 }
 
 }  // namespace reel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -17,7 +18,13 @@ Ids::Ids(Shape shape, std::vector<std::int32_t> values)
   }
 }
 
-Ids::Ids(std::vector<std::int32_t> values) : Ids(Shape{static_cast<int64_t>(values.size())}, values) {}
+Ids::Ids(std::vector<std::int32_t> values)
+    : shape_{std::ssize(values)}, values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {}
+
+std::vector<std::int32_t>& Ids::own() {
+  if (values_.use_count() > 1) values_ = std::make_shared<std::vector<std::int32_t>>(*values_);
+  return *values_;
+}
 
 Ids Ids::zeros(Shape shape) {
   check_size("Ids::zeros", shape);

@@ -1,7 +1,8 @@
 #pragma once
 // Ids: a shaped, contiguous array of 32-bit integers for what is counted and never differentiated: token ids, labels,
 // positions, argmax results, and yes/no conditions (1 and 0). A type of its own, so that mixing up ids and values
-// does not compile.
+// does not compile. Unlike tensors, Ids are values: copies share memory only until one of them is written to, and what
+// a tape keeps for its derivatives stays as it was.
 
 #include <cstdint>
 #include <memory>
@@ -29,17 +30,19 @@ class Ids {
   int64_t numel() const { return static_cast<int64_t>(values_->size()); }
 
   const std::int32_t* data() const { return values_->data(); }
-  std::int32_t* data() { return values_->data(); }
+  std::int32_t* data() { return own().data(); }
   std::span<const std::int32_t> values() const { return *values_; }
-  std::span<std::int32_t> values() { return *values_; }
+  std::span<std::int32_t> values() { return own(); }
 
-  /// The same values under another shape. Copies of an Ids share their values, as tensors do, and a tape keeps those
-  /// that operations have read: for the next batch make new ones, for backward() must find them as they were.
+  /// The same values under another shape.
   Ids view(Shape shape) const;
   /// With a new axis of size 1.
   Ids unsqueeze(int axis) const;
 
  private:
+  /// The values, of which nobody else has a copy.
+  std::vector<std::int32_t>& own();
+
   Shape shape_;
   std::shared_ptr<std::vector<std::int32_t>> values_;
 };

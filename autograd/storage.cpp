@@ -183,8 +183,8 @@ class Pool {
   }
 
   [[noreturn]] void fail_for_want_of(std::size_t bytes) const {
-    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.current), " of ", gib(limit_),
-         " GiB are in use; make the batch, the texts or the model smaller");
+    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.reserved), " of ", gib(limit_),
+         " GiB are taken (", gib(stats_.current), " in use); make the batch, the texts or the model smaller");
   }
 
   std::size_t limit_ = physical_memory();

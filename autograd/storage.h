@@ -27,7 +27,7 @@ class Storage {
   /// Whether what was in it at that moment has been written over since, as far as mark_written() was called.
   bool changed_since(std::uint64_t moment) const { return made_ < moment && moment < written_; }
   void mark_written() { written_ = next_moment(); }
-  /// Counts as made just now: for memory that nobody has read before.
+  /// Counts as made just now. For what has one handle alone: no derivative has captured it, and none waits for it.
   void renew() { made_ = next_moment(); }
 
  private:

@@ -116,16 +116,16 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
   return y.impl().entry;
 }
 
-/// While one lives, what its thread reads must be as the reader has seen it (Tensor::check_unchanged).
-class Tape::Reading {
+/// While one lives, its thread runs this derivative: what it reads must be as old as that (Tensor::check_unchanged).
+class Tape::Running {
  public:
-  explicit Reading(const Tensor::Reader* reader) : before_(std::exchange(Tensor::reader_, reader)) {}
-  ~Reading() { Tensor::reader_ = before_; }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
+  explicit Running(const Tensor::Derivative* derivative) : before_(std::exchange(Tensor::running_, derivative)) {}
+  ~Running() { Tensor::running_ = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
 
  private:
-  const Tensor::Reader* before_;
+  const Tensor::Derivative* before_;
 };
 
 void Tape::run(std::size_t last, Pass& pass) {
@@ -135,8 +135,8 @@ void Tape::run(std::size_t last, Pass& pass) {
   for (std::size_t i = last + 1; i-- > 0;) {
     const Entry& entry = entries_[i];
     if (Tensor& dy = pass.of_entry[i]; dy.defined() && pass.leads_through(entry)) {
-      const Tensor::Reader reader{entry.operation, entry.recorded};
-      const Reading reading(&reader);
+      const Tensor::Derivative derivative{entry.operation, entry.recorded};
+      const Running running(&derivative);
       Grads grads(entry, *this, pass);
       entry.backward(dy, grads);
       if (drop) dy = Tensor();
@@ -241,7 +241,7 @@ bool Grads::needs(std::size_t input) const {
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
-  const Tape::Reading as_it_is(nullptr);  // the sum so far, too
+  const Tape::Running none(nullptr);  // what is added to may have been written over
   const auto [shape, dtype] = tape_.form_of(source);
   if (dx.dtype() != dtype || !broadcasts_to(shape, dx.shape())) {
     fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
@@ -258,7 +258,7 @@ void Grads::add(std::size_t input, Tensor dx) {
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   const Tape::Source& source = source_of(input);
   if (source.kind == Tape::Source::constant) return;
-  const Tape::Reading as_it_is(nullptr);
+  const Tape::Running none(nullptr);
   const auto [shape, dtype] = tape_.form_of(source);
   if (dy.dtype() != dtype || shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
     fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.dtype(), ' ', dy.shape(),
@@ -274,7 +274,7 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 Tensor Grads::sum_so_far(std::size_t input) const {
   Tensor* sum = pass_.sum_of(source_of(input));
   if (!sum || !may_add_to(*sum)) return {};
-  sum->impl().storage->renew();  // nobody else has read it
+  sum->impl().storage->renew();  // no derivative has captured it: it is exclusive
   return *sum;
 }
 
@@ -314,7 +314,7 @@ void Grads::accumulate(Tensor& sum, Tensor dx) {
     sum = std::move(dx);
   } else if (may_add_to(sum)) {
     add_in_place(sum, dx);
-    sum.impl().storage->renew();  // nobody else has read it
+    sum.impl().storage->renew();  // no derivative has captured it: it is exclusive
   } else {
     sum = sum + dx;
   }

@@ -119,7 +119,7 @@ class Tape {
     DType dtype;
   };
   struct Pass;
-  class Reading;
+  class Running;
 
   bool has_recorded(const Tensor& x) const;
   Source source_of(const Tensor& x) const;

@@ -44,10 +44,10 @@ std::vector<double> Tensor::to_vector() const {
 
 void Tensor::mark_written() const { impl().storage->mark_written(); }
 
-void Tensor::check_unchanged(const Reader& reader) const {
-  if (!impl().storage->changed_since(reader.recorded)) return;
-  fail("backward of ", reader.operation, ": it reads numbers ", shape(), " that were written over since ",
-       reader.operation,
+void Tensor::check_unchanged(const Derivative& derivative) const {
+  if (!impl().storage->changed_since(derivative.recorded)) return;
+  fail("backward of ", derivative.operation, ": it reads numbers ", shape(), " that were written over since ",
+       derivative.operation,
        " was recorded, and the gradient would be wrong; write to them after the backward pass, or to a copy_of() them");
 }
 

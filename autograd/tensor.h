@@ -53,7 +53,7 @@ class Tensor {
   /// Throws if a derivative runs on this thread, and these numbers were written over since its operation was recorded:
   /// it would read others than it was meant to. data() asks this, but in a derivative's parallel loops nobody does.
   void check_unchanged() const {
-    if (reader_) check_unchanged(*reader_);
+    if (running_) check_unchanged(*running_);
   }
   /// The only element, as a double. Throws if there is not exactly one.
   double item() const;
@@ -101,14 +101,14 @@ class Tensor {
     return *impl_;
   }
   /// The derivative that runs on this thread, if one does: of which operation, and when that was recorded.
-  struct Reader {
+  struct Derivative {
     const char* operation;
     std::uint64_t recorded;
   };
-  static inline constinit thread_local const Reader* reader_ = nullptr;
+  static inline constinit thread_local const Derivative* running_ = nullptr;
 
   [[noreturn]] static void fail_undefined();
-  void check_unchanged(const Reader& reader) const;
+  void check_unchanged(const Derivative& derivative) const;
   void check_dtype(DType wanted) const;
   /// Whether no other handle and no view can see this memory.
   bool exclusive() const;

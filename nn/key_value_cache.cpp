@@ -9,8 +9,19 @@
 namespace reel::nn {
 namespace {
 
-/// The first `length` times of (B, H, room, K).
+/// The first `length` times of (B, H, room, D).
 Tensor filled(const Tensor& room, int64_t length) { return room.slice(2, 0, length); }
+
+/// Throws unless `fresh` differs from what is there in time alone.
+void check_goes_on(const char* name, const Tensor& room, int64_t length, const Tensor& fresh) {
+  if (length == 0) return;
+  Shape shape = fresh.shape();
+  shape[2] = room.size(2);
+  if (shape != room.shape()) {
+    fail("KeyValueCache: ", name, " ", fresh.shape(), " do not go on from ", filled(room, length).shape(),
+         "; need as many texts and heads, of the same width");
+  }
+}
 
 /// Writes `fresh` behind the first `length` times of `room`.
 void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
@@ -40,12 +51,10 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   if (fresh.keys.rank() != 4 || fresh.values.rank() != 4 ||
       leading(fresh.keys.shape(), 1) != leading(fresh.values.shape(), 1)) {
     fail("KeyValueCache: keys are ", fresh.keys.shape(), ", values are ", fresh.values.shape(),
-         "; need (B, H, T, K) and (B, H, T, E)");
+         "; need (B, H, T, D) and (B, H, T, E)");
   }
-  if (length_ > 0 && (fresh.keys.size(0) != room_.keys.size(0) || fresh.keys.size(1) != room_.keys.size(1))) {
-    fail("KeyValueCache: keys ", fresh.keys.shape(), " do not go on from ", filled(room_.keys, length_).shape(),
-         "; need as many texts and heads");
-  }
+  check_goes_on("keys", room_.keys, length_, fresh.keys);
+  check_goes_on("values", room_.values, length_, fresh.values);
   append_to(room_.keys, length_, fresh.keys);
   append_to(room_.values, length_, fresh.values);
   length_ += fresh.keys.size(2);

@@ -1,5 +1,7 @@
 #include "nn/naive_transformer.h"
 
+#include "autograd/error.h"
+
 namespace reel::nn {
 
 NaiveTransformer::Block::Block(int64_t width, DType dtype)
@@ -19,6 +21,9 @@ Tensor NaiveTransformer::embed(const Ids& tokens) const {
 }
 
 Tensor NaiveTransformer::logits(const Ids& tokens) const {
+  if (tokens.rank() != 1 || tokens.size(0) > context()) {
+    fail("NaiveTransformer: tokens are ", tokens.shape(), "; need (T) of one text, T up to the context of ", context());
+  }
   Tensor x = embed(tokens);  // (T, D)
   for (const Block& block : blocks) x = block(x);
   return drop(projection(norm(x)));  // (T, V)

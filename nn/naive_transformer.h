@@ -24,7 +24,7 @@ class NaiveTransformer : public LanguageModel {
   };
 
   explicit NaiveTransformer(const Config& config);
-  /// Of one text, without a batch axis: tokens (T) -> logits (T, V)
+  /// Of one text, without a batch axis: tokens (T) -> logits (T, V). Throws if T is more than context().
   Tensor logits(const Ids& tokens) const;
   Tensor operator()(const Ids& tokens) const override;
   std::vector<Tensor> attention_maps(const Ids& tokens) const override;

@@ -42,7 +42,9 @@ class RNN : public Recurrent {
   Tensor step(const Tensor& from_input, const Tensor& state) const override;
 };
 
-/// h' = (1 - z) n + z h with r, z = σ(W x + b + U h + c), n = tanh(W x + b + r (U h + c)). Cho et al. (2014).
+/// h' = (1 - z) n + z h, where r = σ(Wr x + br + Ur h + cr), z alike, and n = tanh(Wn x + bn + r (Un h + cn)).
+/// Cho et al.: "Learning phrase representations using RNN encoder-decoder for statistical machine translation" (2014),
+/// which resets h before the product, Un (r h); r after it, as here, is how cuDNN and PyTorch do it.
 class GRU : public Recurrent {
  public:
   GRU(int64_t input, int64_t width, DType dtype = DType::f32) : Recurrent(input, width, 3, dtype) {}

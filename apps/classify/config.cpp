@@ -67,7 +67,7 @@ void declare_train(Options& o, ClassifyConfig& c) {
 
 void refuse_columns(const Options& options, const std::string& reason) {
   for (const char* name : {"label-column", "text-column", "header"}) {
-    if (options.given(name)) throw UsageError(text("--", name, ": ", reason));
+    if (options.given(name)) fail<UsageError>("--", name, ": ", reason);
   }
 }
 

@@ -27,7 +27,7 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
   Generator generator = random_stream(config.training.seed, Stream::samples_and_splits);
   auto parts = data::split(train, config.split, generator);
   if (parts.first.texts.empty()) {
-    throw UsageError(text("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on"));
+    fail<UsageError>("--split: ", config.split, " of ", train.texts.size(), " texts leaves none to train on");
   }
   return parts;
 }

@@ -66,8 +66,8 @@ const Verb& find_verb(const Program& program, const std::string& name) {
     names.push_back(verb.name);
   }
   std::string nearest = nearest_name(name, names);
-  throw UsageError(text("there is no verb ", in_quotes(name), "; ",
-                        nearest.empty() ? "-h lists the verbs" : text("did you mean ", nearest, "?")));
+  fail<UsageError>("there is no verb ", in_quotes(name), "; ",
+                   nearest.empty() ? "-h lists the verbs" : text("did you mean ", nearest, "?"));
 }
 
 /// `command` grows by the verb as soon as that is known, so that errors can say it.

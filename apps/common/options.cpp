@@ -15,11 +15,6 @@ namespace reel::apps {
 
 namespace {
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw UsageError(text(parts...));
-}
-
 /// The PyTorch scripts that Reel follows write --tb_dir, others --tb-dir.
 std::string with_hyphens(std::string_view name) {
   std::string out(name);
@@ -35,10 +30,10 @@ Number parse_number(const std::string& name, std::string_view word) {
   auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   bool whole = end == word.data() + word.size();
   if (whole && error == std::errc::result_out_of_range) {
-    refuse("--", name, ": ", in_quotes(word), " is too large or too small for ", kind);
+    fail<UsageError>("--", name, ": ", in_quotes(word), " is too large or too small for ", kind);
   }
   if (!whole || error != std::errc() || !std::isfinite(static_cast<double>(number))) {
-    refuse("--", name, ": ", in_quotes(word), " is not ", kind);
+    fail<UsageError>("--", name, ": ", in_quotes(word), " is not ", kind);
   }
   return number;
 }
@@ -152,12 +147,13 @@ void Options::Option::set(std::string_view word) {
   auto set_number = [&](auto& value) {
     auto number = parse_number<std::decay_t<decltype(value)>>(name, word);
     if (!range.contains(static_cast<double>(number))) {
-      refuse("--", name, ": ", word, " is out of range; need ", range.words());
+      fail<UsageError>("--", name, ": ", word, " is out of range; need ", range.words());
     }
     value = number;
   };
   if (auto* flag = std::get_if<bool*>(&target)) {
-    if (word != "true" && word != "false") refuse("--", name, ": ", in_quotes(word), " is neither true nor false");
+    if (word != "true" && word != "false")
+      fail<UsageError>("--", name, ": ", in_quotes(word), " is neither true nor false");
     **flag = word == "true";
   } else if (auto* integer = std::get_if<std::int64_t*>(&target)) {
     set_number(**integer);
@@ -165,9 +161,9 @@ void Options::Option::set(std::string_view word) {
     set_number(**real);
   } else {
     if (!choices.empty() && std::find(choices.begin(), choices.end(), word) == choices.end()) {
-      refuse("--", name, ": ", in_quotes(word), " is none of ", data::joined(choices, ", "));
+      fail<UsageError>("--", name, ": ", in_quotes(word), " is none of ", data::joined(choices, ", "));
     }
-    if (!is_utf8(word)) refuse("--", name, ": the value ", unit, " is not UTF-8");
+    if (!is_utf8(word)) fail<UsageError>("--", name, ": the value ", unit, " is not UTF-8");
     *std::get<std::string*>(target) = word;
   }
 }
@@ -253,8 +249,8 @@ void Options::refuse_idle() const {
     const std::string value = find_name(options_, condition->option)->get();
     const std::string back = option.is_flag() ? text(option.initial == "true" ? "" : "no-", option.name)
                                               : text(option.name, " ", option.initial);
-    refuse("--", option.name, ": only for ", condition->words(), ", not ", value, "; ",
-           option.given ? "leave it out" : text("set it back with --", back));
+    fail<UsageError>("--", option.name, ": only for ", condition->words(), ", not ", value, "; ",
+                     option.given ? "leave it out" : text("set it back with --", back));
   }
 }
 
@@ -288,7 +284,8 @@ class Options::Parser {
   }
 
   void add_argument(const std::string& argument) {
-    if (!options_.arguments_.values) refuse("unexpected argument ", in_quotes(argument), "; options begin with -");
+    if (!options_.arguments_.values)
+      fail<UsageError>("unexpected argument ", in_quotes(argument), "; options begin with -");
     options_.arguments_.values->push_back(argument);
   }
 
@@ -304,7 +301,7 @@ class Options::Parser {
     const auto [option, turned_off] = find_long(name);
     if (!option) unknown(name);
     if (option->is_flag()) {
-      if (has_value) refuse("--", name, " takes no value");
+      if (has_value) fail<UsageError>("--", name, " takes no value");
       give(*option, turned_off ? "false" : "true");
     } else {
       give(*option, has_value ? argument.substr(equals + 1) : following_value(*option));
@@ -321,7 +318,7 @@ class Options::Parser {
         return;
       }
       Option* option = find_letter(options_.options_, letter);
-      if (!option) refuse("unknown option ", in_quotes(std::string("-") + letter), "; -h lists the options");
+      if (!option) fail<UsageError>("unknown option ", in_quotes(std::string("-") + letter), "; -h lists the options");
       if (option->is_flag()) {
         give(*option, "true");
         continue;
@@ -334,21 +331,22 @@ class Options::Parser {
 
   static void give(Option& option, std::string_view value) {
     // as of a shell's variable that is not set: what is left out then would be something else
-    if (value.empty() && option.takes_text()) refuse("--", option.name, ": the value ", option.unit, " is empty");
+    if (value.empty() && option.takes_text())
+      fail<UsageError>("--", option.name, ": the value ", option.unit, " is empty");
     option.set(value);
     option.given = true;
   }
 
   std::string_view following_value(const Option& option) {
-    if (rest_.empty()) refuse("--", option.name, ": the value ", option.unit, " is missing");
+    if (rest_.empty()) fail<UsageError>("--", option.name, ": the value ", option.unit, " is missing");
     const std::string& word = rest_.front();
     const char* taken_as = word == "--"             ? "ends the options"
                            : names_an_option(word)  ? "is an option"
                            : word.starts_with("--") ? "begins like an option"
                                                     : nullptr;
     if (taken_as) {
-      refuse("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(word), " after it ", taken_as,
-             " (a value like that is written with =)");
+      fail<UsageError>("--", option.name, ": the value ", option.unit, " is missing; ", in_quotes(word), " after it ",
+                       taken_as, " (a value like that is written with =)");
     }
     return next();
   }
@@ -377,8 +375,8 @@ class Options::Parser {
     std::vector<std::string> names{"help"};
     for (const Option& option : options_.options_) names.push_back(option.name);
     std::string nearest = nearest_name(name, names);
-    refuse("unknown option ", in_quotes("--" + name),
-           nearest.empty() ? "; -h lists the options" : text("; did you mean --", nearest, "?"));
+    fail<UsageError>("unknown option ", in_quotes("--" + name),
+                     nearest.empty() ? "; -h lists the options" : text("; did you mean --", nearest, "?"));
   }
 
   Options& options_;

@@ -37,7 +37,7 @@ void eval(Options&, EvalConfig& c) {
   const Checkpoint saved = load_run(c.from, "generate");
   TrainedModel trained = restore_model(saved);
   if (c.final_run && !trained.config.final_run) {
-    throw UsageError(text("--final: ", c.from, " was trained without it, and so has no part set aside for a test"));
+    fail<UsageError>("--final: ", c.from, " was trained without it, and so has no part set aside for a test");
   }
   const bool is_other = !c.data.empty();
   if (is_other) trained.config.data = c.data;

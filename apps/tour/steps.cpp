@@ -32,8 +32,8 @@ std::size_t find_step(const std::string& word) {
     names.push_back(steps()[i].name);
   }
   const std::string nearest = nearest_name(word, names);
-  throw UsageError(text("there is no step ", in_quotes(word), "; ",
-                        nearest.empty() ? "-h lists the steps" : text("did you mean ", nearest, "?")));
+  fail<UsageError>("there is no step ", in_quotes(word), "; ",
+                   nearest.empty() ? "-h lists the steps" : text("did you mean ", nearest, "?"));
 }
 
 void print_step(std::ostream& out, std::size_t index) {

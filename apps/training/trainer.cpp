@@ -56,7 +56,7 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
   for (const auto& [name, value] : options.values()) {
     const bool is_kept = std::find(kept.begin(), kept.end(), std::pair(name, value)) != kept.end();
     if (options.given(name) && options.is_fixed(name) && !is_kept) {
-      throw UsageError(text("--", name, " cannot change within a run; leave it out with --resume, or start anew"));
+      fail<UsageError>("--", name, " cannot change within a run; leave it out with --resume, or start anew");
     }
   }
   return saved;
@@ -115,8 +115,8 @@ void Trainer::load_optimizer(const Checkpoint& saved) {
   } catch (const Error&) {
     for (const auto& [name, began_with] : string_pairs_from(note(saved, "options"))) {
       if (name == "optimizer" && began_with != config_.optimizer) {
-        throw UsageError(text("--optimizer: the run began with ", began_with, ", and what it keeps is of no use to ",
-                              config_.optimizer, "; leave it out with --resume, or start anew"));
+        fail<UsageError>("--optimizer: the run began with ", began_with, ", and what it keeps is of no use to ",
+                         config_.optimizer, "; leave it out with --resume, or start anew");
       }
     }
     throw;

@@ -74,12 +74,12 @@ void check_optimizer(const TrainingConfig& c) {
 void check_schedule(const TrainingConfig& c, const RunLength& run) {
   if (c.schedule != "cosine" && c.schedule != "wsd") return;  // they end at no rate
   if (c.min_lr > c.learning_rate) {
-    throw UsageError(text("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate));
+    fail<UsageError>("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate);
   }
   const std::int64_t warmup = run.steps_for(c.lr_warmup), decay = run.steps_for(c.lr_decay), left = run.steps - warmup;
   if (left <= 0) {
-    throw UsageError(text("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps of the run's ", run.steps,
-                          "; --schedule ", c.schedule, " needs some that are left"));
+    fail<UsageError>("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps of the run's ", run.steps,
+                     "; --schedule ", c.schedule, " needs some that are left");
   }
   if (c.schedule == "wsd" && c.lr_decay == 0) {
     throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");

@@ -187,8 +187,8 @@ void check_languages(const TranslateConfig& config) {
 /// Throws UsageError if the heads cannot share out the width.
 void check_heads(const TranslateConfig& config) {
   if (config.model == "transformer" && config.embedding % config.heads != 0) {
-    throw UsageError(text("--heads: ", config.heads, " cannot share out the --embedding of ", config.embedding,
-                          "; need a number that divides it"));
+    fail<UsageError>("--heads: ", config.heads, " cannot share out the --embedding of ", config.embedding,
+                     "; need a number that divides it");
   }
 }
 

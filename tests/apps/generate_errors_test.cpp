@@ -106,6 +106,8 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   }
   check_refused(here.train("generate", "--schedule cosine --min-lr 1"), 2,
                 "--min-lr: 1 is more than the --learn-rate of 0.01");
+  check_refused(here.train("generate", "--schedule cosine --min-lr 0.0100000001"), 2,
+                "--min-lr: 0.0100000001 is more than the --learn-rate of 0.01");
   check_refused(here.run("generate", "sample --prompt ''"), 2, "--prompt: the value TEXT is empty");
   check_refused(here.run("generate", "sample --top-p 0"), 2, "--top-p: 0 is out of range");
   check_refused(here.run("generate", "sample -t -1"), 2, "--temperature: -1 is out of range");

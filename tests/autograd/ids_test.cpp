@@ -1,5 +1,7 @@
 #include "autograd/ids.h"
 
+#include <utility>
+
 #include "tests/apps/program.h"  // sanitized
 #include "tests/autograd/values.h"
 
@@ -31,13 +33,28 @@ TEST_CASE("ids refuse the wrong number of values") {
   CHECK_THROWS_WITH(Ids::arange(6).size(1), ContainsSubstring("Ids::size") && ContainsSubstring("no axis 1"));
 }
 
-TEST_CASE("copies and views of ids share their values") {
+TEST_CASE("copies and views of ids share memory until one is written to") {
   Ids ids = Ids::zeros({2, 2});
   const Ids copy = ids, flat = ids.view({4});
-  ids.data()[3] = 5;
-  CHECK(copy.values()[3] == 5);
   CHECK(flat.shape() == Shape{4});
-  CHECK(flat.values()[3] == 5);
+  CHECK(copy.data() == flat.data());
+  ids.data()[3] = 5;
+  CHECK(ids.values()[3] == 5);
+  CHECK(copy.values()[3] == 0);
+  CHECK(copy.data() == flat.data());
+  const std::int32_t* const before = ids.data();
+  ids.values()[0] = 6;  // nobody else has them any more
+  CHECK(std::as_const(ids).data() == before);
+}
+
+TEST_CASE("what a tape keeps of ids stays as it was") {
+  const Tensor table = zeros({3, 1}).set_requires_grad();
+  Ids ids({0});
+  Tape tape;
+  const Tensor loss = sum(embedding(table, ids));
+  ids.data()[0] = 2;
+  tape.backward(loss);
+  CHECK(table.grad().to_vector() == Values{1, 0, 0});
 }
 
 TEST_CASE("ids that no 32 bits hold are refused") {

@@ -98,9 +98,9 @@ inline Workload naive(const nn::NaiveTransformer::Config& c, int64_t B) {
 inline Workload translate(const nn::Transformer::Config& c, int64_t B) {
   const nn::Transformer model(c);
   const int64_t T = c.length, D = c.width;
-  const Ids source = random_ids({B, T}, c.source_vocabulary, 1), target = random_ids({B, T}, c.target_vocabulary, 1),
-            next = random_ids({B, T}, c.target_vocabulary, 1);
-  auto pad_from = [&](int64_t b, int64_t length, Ids ids) {
+  Ids source = random_ids({B, T}, c.source_vocabulary, 1), target = random_ids({B, T}, c.target_vocabulary, 1),
+      next = random_ids({B, T}, c.target_vocabulary, 1);
+  auto pad_from = [&](int64_t b, int64_t length, Ids& ids) {
     std::fill(ids.data() + b * T + length, ids.data() + (b + 1) * T, c.padding);
   };
   for (int64_t b = 0; b < B; ++b) {

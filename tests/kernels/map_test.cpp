@@ -26,7 +26,8 @@ template <class T>
 void check_close(const std::vector<T>& got, const std::vector<T>& want) {
   REQUIRE(got.size() == want.size());
   // The compiler may round a b + a once or twice.
-  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-6).margin(1e-6));
+  constexpr double tolerance = sizeof(T) == 4 ? 1e-6 : 1e-14;
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(tolerance).margin(tolerance));
 }
 
 }  // namespace

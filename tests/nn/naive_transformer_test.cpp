@@ -27,6 +27,13 @@ TEST_CASE("naive transformer: a batch is its texts, one by one") {
   CHECK(same_bits(both.select(0, 1), log_softmax(model.logits(Ids({4, 5, 6})), -1)));
 }
 
+TEST_CASE("naive transformer: refuses a text that is longer than its context, or none") {
+  manual_seed(24);
+  const NaiveTransformer model({.vocabulary = 7, .context = 1, .embedding = 4, .depth = 1});
+  CHECK_THROWS_WITH(model.logits(Ids({1, 2})), ContainsSubstring("tokens are (2,); need (T) of one text, T up to"));
+  CHECK_THROWS_WITH(model.logits(Ids({1, 1}, {1})), ContainsSubstring("tokens are (1, 1); need (T)"));
+}
+
 TEST_CASE("naive transformer: a block adds to its input") {
   manual_seed(25);
   const NaiveTransformer::Block block(4, DType::f64);
