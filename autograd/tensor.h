@@ -62,7 +62,7 @@ class Tensor {
 
   /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
   Tensor& set_requires_grad(bool on = true);
-  /// Whether somebody did.
+  /// Whether somebody did. False for results; needs_gradient() (tape.h) is true for these, too.
   bool requires_grad() const;
   /// Whether backward passes have accumulated a gradient since the last zero_grad().
   bool has_grad() const;

@@ -30,7 +30,8 @@ class Linear : public Module {
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width, DType dtype = DType::f32, double deviation = 1);
-  /// From a given table (V, D); a frozen one is not trained.
+  /// Over a given table (V, D), whose memory it shares. A frozen one is not trained; another becomes a parameter, which
+  /// requires a gradient.
   enum class Frozen { no, yes };
   explicit Embedding(const Tensor& table, Frozen frozen = Frozen::yes);
   Tensor operator()(const Ids& ids) const { return embedding(weight, ids); }

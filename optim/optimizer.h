@@ -37,7 +37,7 @@ struct ParameterGroups : std::vector<ParameterGroup> {
   ParameterGroups(std::initializer_list<Tensor> parameters) : ParameterGroups(std::vector<Tensor>(parameters)) {}
 };
 
-/// Two groups: matrices (two axes or more) decay, biases and the scales of norms do not.
+/// Two groups: matrices (two axes or more), tables of embeddings among them, decay; biases and scales of norms do not.
 ParameterGroups decay_matrices_only(const std::vector<Tensor>& parameters, double weight_decay);
 
 class Optimizer {

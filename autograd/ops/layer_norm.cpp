@@ -34,6 +34,8 @@ void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, co
 
 }  // namespace
 
+/// With x̂ = (x - mean) rstd: y = x̂ weight + bias + residual;
+/// dx as above, dweight = Σ dy x̂, dbias = Σ dy over all rows, dresidual = dy
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, const Tensor& residual) {
   if (!(epsilon >= 0 && std::isfinite(epsilon)))
     fail("layer_norm: epsilon is ", epsilon, "; need a finite number >= 0");

@@ -56,6 +56,18 @@ TEST_CASE("feed forward: each position by itself") {
   CHECK(same_bits(y.select(1, 2), z.select(1, 2)));
 }
 
+TEST_CASE("feed forward: the convolutions drop what is hidden, and what they add") {
+  manual_seed(63);
+  const Tensor x = normal({2, 3, 8}, 5, DType::f32);
+  const ConvFeedForward ff(8, 16, 0.5);
+  manual_seed(65);
+  const Tensor y = ff(x);
+  manual_seed(65);
+  const Tensor hidden = dropout(relu(linear(x, ff.w_1.weight.squeeze(2), ff.w_1.bias)), 0.5);
+  const Tensor added = dropout(linear(hidden, ff.w_2.weight.squeeze(2), ff.w_2.bias), 0.5);
+  CHECK(same_bits(y, layer_norm(added + x, ones({8}), zeros({8}), 1e-6)));
+}
+
 TEST_CASE("feed forward: the convolutions drop in training only") {
   manual_seed(64);
   ConvFeedForward ff(8, 16, 0.5);

@@ -27,6 +27,17 @@ TEST_CASE("naive transformer: a batch is its texts, one by one") {
   CHECK(same_bits(both.select(0, 1), log_softmax(model.logits(Ids({4, 5, 6})), -1)));
 }
 
+TEST_CASE("naive transformer: drops embeddings and scores") {
+  manual_seed(25);
+  const NaiveTransformer model({.vocabulary = 7, .context = 4, .embedding = 4, .depth = 1, .dropout = 0.5});
+  const Ids tokens({1, 2, 3});
+  manual_seed(26);
+  const Tensor y = model.logits(tokens);
+  manual_seed(26);
+  const Tensor x = dropout(model.token_embedding(tokens) + model.pos_embedding.weight.slice(0, 0, 3), 0.5);
+  CHECK(same_bits(y, dropout(model.projection(model.norm(model.blocks[0](x))), 0.5)));
+}
+
 TEST_CASE("naive transformer: refuses a text that is longer than its context, or none") {
   manual_seed(24);
   const NaiveTransformer model({.vocabulary = 7, .context = 1, .embedding = 4, .depth = 1});

@@ -41,6 +41,8 @@ TEST_CASE("residual: drops what is added, never what passes by") {
   CHECK(same_bits(output(), x));
   residual.eval();
   CHECK_FALSE(same_bits(output(), x));
+  const Residual post(Norm::post, 8, 1);
+  CHECK(same_bits(post(x, [](const Tensor& in) { return in; }), layer_norm(x, ones({8}), zeros({8}), 1e-6)));
 
   for (Norm norm : {Norm::post, Norm::pre}) {
     Residual half(norm, 8, 0.5);

@@ -60,6 +60,27 @@ TEST_CASE("transformer block: gradients") {
   CHECK(gradcheck([&](const auto& in) { return block(in[0], Mask::causal()); }, {x}).problem == "");
 }
 
+TEST_CASE("transformer block: drops what each part yields, where Bloem's code does") {
+  manual_seed(20);
+  const Tensor x = normal({2, 3, 8}, 4, DType::f32);
+  const Mask mask = Mask::causal();
+  for (Norm norm : {Norm::post, Norm::pre}) {
+    const TransformerBlock block(8, 2, {.dropout = 0.5, .norm = norm});
+    auto as_published = [&] {
+      if (norm == Norm::pre) {
+        const Tensor attended = dropout(block.attention(block.norm1(x), mask), 0.5) + x;
+        return dropout(block.ff(block.norm2(attended)), 0.5) + attended;
+      }
+      const Tensor attended = dropout(block.norm1(block.attention(x, mask) + x), 0.5);
+      return dropout(block.norm2(block.ff(attended) + attended), 0.5);
+    };
+    manual_seed(21);
+    const Tensor y = block(x, mask);
+    manual_seed(21);
+    CHECK(same_bits(y, as_published()));
+  }
+}
+
 TEST_CASE("transformer block: drops in training only") {
   manual_seed(19);
   const Tensor x = normal({2, 3, 8}, 4, DType::f32);
