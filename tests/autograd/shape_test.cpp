@@ -88,6 +88,7 @@ TEST_CASE("a negative axis counts from the end") {
   CHECK(normal_axis("f", -1, 3) == 2);
   CHECK(normal_axis("f", -3, 3) == 0);
   CHECK_THROWS_WITH(normal_axis("f", 3, 3), ContainsSubstring("f: there is no axis 3") && ContainsSubstring("3 axes"));
+  CHECK_THROWS_WITH(normal_axis("f", 1, 1), ContainsSubstring("in a tensor of 1 axis; need -1 <= axis < 1"));
   CHECK_THROWS_WITH(normal_axis("f", -4, 3), ContainsSubstring("-3 <= axis < 3"));
   CHECK_THROWS_AS(normal_axis("f", 0, 0), Error);
 }

@@ -696,6 +696,9 @@ TEST_CASE("what a tape records may not be changed in place") {
     CHECK_THROWS_WITH(add_in_place(x, constant), ContainsSubstring("add_in_place: a gradient flows to x (2,)"));
     CHECK_THROWS_WITH(add_in_place(y, constant), ContainsSubstring("use x + y"));
     CHECK_NOTHROW(add_in_place(constant, constant));
+    CHECK_THROWS_WITH(add_in_place(constant, y), ContainsSubstring("y (2,) needs a gradient, which does not flow"));
+    CHECK_THROWS_WITH(add_in_place(constant, x), ContainsSubstring("use x + y, or detach(y)"));
+    CHECK_NOTHROW(add_in_place(constant, detach(y)));
     tape.backward(sum(y));
     CHECK(x.grad().to_vector() == Values{2, 4});
   }

@@ -80,6 +80,11 @@ TEST_CASE("copy writes through views and converts") {
   CHECK_THROWS_WITH(copy(ones({2, 3}), ones({3, 2})), ContainsSubstring("copy: from (2, 3) to (3, 2)"));
 }
 
+TEST_CASE("copy refuses places that repeat, but for none at all") {
+  CHECK_THROWS_WITH(copy(zeros({2, 3}), zeros({2, 1}).expand({2, 3})), ContainsSubstring("which repeat elements"));
+  CHECK_NOTHROW(copy(zeros({2, 3, 0}), zeros({2, 1, 0}).expand({2, 3, 0})));
+}
+
 TEST_CASE("copy reads what was there, even where it writes") {
   const Tensor x = f64({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   copy(x.transpose(0, 1), x);
