@@ -28,28 +28,28 @@ NoGrad::~NoGrad() { is_paused = was_paused_; }
 
 /// The state of one backward pass.
 struct Tape::Pass {
-  std::vector<Tensor> of_entry;                      // the gradient of each entry's result, as far as it is known
-  std::vector<bool> leads_on{};                      // which results depend on what gradients() was asked for
-  std::vector<std::pair<Tensor, Tensor>> of_leaf{};  // leaf and gradient: only what gradients() was asked for
-  bool accumulate = false;                           // into the leaves' own grad()
+  std::vector<Tensor> entry_gradients;  // the gradient of each entry's result, as far as it is known
+  std::vector<bool> wanted_entries{};   // which results depend on what gradients() was asked for
+  std::vector<std::pair<Tensor, Tensor>> leaf_gradients{};  // leaf and gradient: only what gradients() was asked for
+  bool accumulate = false;                                  // into the leaves' own grad()
 
   /// Where the gradients of this input add up; null if nobody asked for them.
-  Tensor* sum_of(const Source& source) {
-    if (source.kind == Source::entry) {
-      const bool wanted = source.index < of_entry.size() && (accumulate || leads_on[source.index]);
-      return wanted ? &of_entry[source.index] : nullptr;
+  Tensor* gradient_of(const Edge& edge) {
+    if (edge.kind == Edge::entry) {
+      const bool wanted = edge.index < entry_gradients.size() && (accumulate || wanted_entries[edge.index]);
+      return wanted ? &entry_gradients[edge.index] : nullptr;
     }
-    if (source.kind != Source::leaf) return nullptr;
-    Tensor leaf = source.tensor;
+    if (edge.kind != Edge::leaf) return nullptr;
+    Tensor leaf = edge.tensor;
     if (accumulate) return &leaf.impl().grad;
     auto is_leaf = [&](const auto& asked) { return asked.first.same(leaf); };
-    const auto found = std::find_if(of_leaf.begin(), of_leaf.end(), is_leaf);
-    return found == of_leaf.end() ? nullptr : &found->second;
+    const auto found = std::find_if(leaf_gradients.begin(), leaf_gradients.end(), is_leaf);
+    return found == leaf_gradients.end() ? nullptr : &found->second;
   }
 
   /// Whether anybody asked for the gradient of one of its inputs.
-  bool leads_through(const Entry& entry) {
-    return std::ranges::any_of(entry.inputs, [&](const Source& input) { return sum_of(input) != nullptr; });
+  bool wants_inputs_of(const Entry& entry) {
+    return std::ranges::any_of(entry.inputs, [&](const Edge& input) { return gradient_of(input) != nullptr; });
   }
 };
 
@@ -78,15 +78,15 @@ bool needs_gradient(const Tensor& x) {
 
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
-Tape::Source Tape::source_of(const Tensor& x) const {
-  if (has_recorded(x)) return {Source::entry, x.impl().entry, {}};
-  if (x.requires_grad()) return {Source::leaf, 0, x};
+Tape::Edge Tape::edge_of(const Tensor& x) const {
+  if (has_recorded(x)) return {Edge::entry, x.impl().entry, {}};
+  if (x.requires_grad()) return {Edge::leaf, 0, x};
   return {};
 }
 
-Tape::Form Tape::form_of(const Source& source) const {
-  if (source.kind == Source::leaf) return {source.tensor.shape(), source.tensor.dtype()};
-  return {entries_[source.index].shape, entries_[source.index].dtype};
+Tape::Form Tape::form_of(const Edge& edge) const {
+  if (edge.kind == Edge::leaf) return {edge.tensor.shape(), edge.tensor.dtype()};
+  return {entries_[edge.index].shape, entries_[edge.index].dtype};
 }
 
 void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward backward) {
@@ -96,7 +96,7 @@ void Tape::append(const char* operation, Inputs inputs, Tensor& result, Backward
          "step, or compute under NoGrad what needs no gradient");
   }
   Entry entry{operation, {}, result.shape(), result.dtype(), std::move(backward)};
-  for (const Tensor& x : inputs) entry.inputs.push_back(source_of(x));
+  for (const Tensor& x : inputs) entry.inputs.push_back(edge_of(x));
   // An operation may return an input: a new handle for the result lets the input stay what it is.
   auto is_result = [&](const Tensor& x) { return x.same(result); };
   if (has_recorded(result) || std::any_of(inputs.begin(), inputs.end(), is_result)) result = detach(result);
@@ -131,10 +131,10 @@ class Tape::Running {
 void Tape::run(std::size_t last, Pass& pass) {
   const bool drop = pass.accumulate;
   if (drop) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(last) + 1, entries_.end());
-  pass.of_entry[last] = ones(entries_[last].shape, entries_[last].dtype);
+  pass.entry_gradients[last] = ones(entries_[last].shape, entries_[last].dtype);
   for (std::size_t i = last + 1; i-- > 0;) {
     const Entry& entry = entries_[i];
-    if (Tensor& dy = pass.of_entry[i]; dy.defined() && pass.leads_through(entry)) {
+    if (Tensor& dy = pass.entry_gradients[i]; dy.defined() && pass.wants_inputs_of(entry)) {
       const Tensor::Derivative derivative{entry.operation, entry.recorded};
       const Running running(&derivative);
       Grads grads(entry, *this, pass);
@@ -160,25 +160,25 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
   std::optional<NoGrad> no_grad;
   if (create == CreateGraph::no) no_grad.emplace();
   Pass pass{std::vector<Tensor>(last + 1)};
-  pass.leads_on.resize(last + 1);
+  pass.wanted_entries.resize(last + 1);
   for (const Tensor& x : xs) {
-    const Source source = source_of(x);
-    if (source.kind == Source::constant) {
+    const Edge edge = edge_of(x);
+    if (edge.kind == Edge::constant) {
       fail("gradients: an x of the shape ", x.shape(),
            " needs no gradient on this tape; call set_requires_grad() on it before y is computed, or on its detach() "
            "where another tape computed it");
     }
-    if (source.kind == Source::leaf) pass.of_leaf.emplace_back(x, Tensor());
-    if (source.kind == Source::entry && source.index <= last) pass.leads_on[source.index] = true;
+    if (edge.kind == Edge::leaf) pass.leaf_gradients.emplace_back(x, Tensor());
+    if (edge.kind == Edge::entry && edge.index <= last) pass.wanted_entries[edge.index] = true;
   }
   for (std::size_t i = 0; i <= last; ++i) {
-    if (pass.leads_through(entries_[i])) pass.leads_on[i] = true;
+    if (pass.wants_inputs_of(entries_[i])) pass.wanted_entries[i] = true;
   }
   run(last, pass);
 
   std::vector<Tensor> result;
   for (const Tensor& x : xs) {
-    const Tensor* dx = pass.sum_of(source_of(x));
+    const Tensor* dx = pass.gradient_of(edge_of(x));
     result.push_back(dx && dx->defined() ? *dx : zeros(x.shape(), x.dtype()));
   }
   return result;
@@ -187,9 +187,9 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const std::vector<Tensor>& 
 std::vector<Tensor> Tape::leaves() const {
   std::vector<Tensor> leaves;
   for (const Entry& entry : entries_) {
-    for (const Source& input : entry.inputs) {
+    for (const Edge& input : entry.inputs) {
       auto is_input = [&](const Tensor& leaf) { return leaf.same(input.tensor); };
-      if (input.kind == Source::leaf && std::ranges::none_of(leaves, is_input)) leaves.push_back(input.tensor);
+      if (input.kind == Edge::leaf && std::ranges::none_of(leaves, is_input)) leaves.push_back(input.tensor);
     }
   }
   return leaves;
@@ -200,11 +200,11 @@ std::string Tape::to_string() const {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     lines += text(i, "  ", entries_[i].operation, "  ", entries_[i].shape, "  <-");
     const char* separator = " ";
-    for (const Source& input : entries_[i].inputs) {
+    for (const Edge& input : entries_[i].inputs) {
       lines += separator;
-      lines += input.kind == Source::entry  ? std::to_string(input.index)
-               : input.kind == Source::leaf ? text("leaf ", input.tensor.shape())
-                                            : "constant";
+      lines += input.kind == Edge::entry  ? std::to_string(input.index)
+               : input.kind == Edge::leaf ? text("leaf ", input.tensor.shape())
+                                          : "constant";
       separator = ", ";
     }
     lines += '\n';
@@ -226,7 +226,7 @@ Tensor sum_to(const Tensor& dx, const Shape& shape) {
 
 }  // namespace
 
-const Tape::Source& Grads::source_of(std::size_t input) const {
+const Tape::Edge& Grads::edge_of(std::size_t input) const {
   if (input >= entry_.inputs.size()) {
     fail("backward of ", entry_.operation, ": a gradient of input ", input, "; there are ", entry_.inputs.size(),
          " inputs, counted from 0");
@@ -235,44 +235,44 @@ const Tape::Source& Grads::source_of(std::size_t input) const {
 }
 
 bool Grads::needs(std::size_t input) const {
-  return input < entry_.inputs.size() && pass_.sum_of(entry_.inputs[input]) != nullptr;
+  return input < entry_.inputs.size() && pass_.gradient_of(entry_.inputs[input]) != nullptr;
 }
 
 void Grads::add(std::size_t input, Tensor dx) {
-  const Tape::Source& source = source_of(input);
-  if (source.kind == Tape::Source::constant) return;
+  const Tape::Edge& edge = edge_of(input);
+  if (edge.kind == Tape::Edge::constant) return;
   const Tape::Running none(nullptr);  // what is added to may have been written over
-  const auto [shape, dtype] = tape_.form_of(source);
+  const auto [shape, dtype] = tape_.form_of(edge);
   if (dx.dtype() != dtype || !broadcasts_to(shape, dx.shape())) {
     fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
          ", the input ", dtype, ' ', shape);
   }
   if (dx.shape() != shape) dx = sum_to(dx, shape);
-  if (source.kind == Tape::Source::leaf && pass_.accumulate) {
-    accumulate_in(source.tensor, std::move(dx));
-  } else if (Tensor* sum = pass_.sum_of(source)) {
+  if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
+    accumulate_in(edge.tensor, std::move(dx));
+  } else if (Tensor* sum = pass_.gradient_of(edge)) {
     accumulate(*sum, std::move(dx));
   }
 }
 
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
-  const Tape::Source& source = source_of(input);
-  if (source.kind == Tape::Source::constant) return;
+  const Tape::Edge& edge = edge_of(input);
+  if (edge.kind == Tape::Edge::constant) return;
   const Tape::Running none(nullptr);
-  const auto [shape, dtype] = tape_.form_of(source);
+  const auto [shape, dtype] = tape_.form_of(edge);
   if (dy.dtype() != dtype || shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
     fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.dtype(), ' ', dy.shape(),
          ", the input ", dtype, ' ', shape);
   }
-  if (source.kind == Tape::Source::leaf && pass_.accumulate) {
-    accumulate_in(source.tensor, coalesce(dy, ids, shape[0]));
+  if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
+    accumulate_in(edge.tensor, coalesce(dy, ids, shape[0]));
   } else {
     add(input, embedding_sum(dy, ids, shape[0]));
   }
 }
 
 Tensor Grads::sum_so_far(std::size_t input) const {
-  Tensor* sum = pass_.sum_of(source_of(input));
+  Tensor* sum = pass_.gradient_of(edge_of(input));
   if (!sum || !may_add_to(*sum)) return {};
   sum->impl().storage->renew();  // no derivative has captured it: it is exclusive
   return *sum;

@@ -100,20 +100,20 @@ class Tape {
   friend bool is_recorded(const Tensor& x);
 
   /// Where an input's gradient goes: an earlier entry, or a leaf; neither if nobody wants it.
-  struct Source {
+  struct Edge {
     enum Kind { constant, entry, leaf } kind = constant;
     std::size_t index = 0;  // of the entry
     Tensor tensor;          // the leaf
   };
   struct Entry {
     const char* operation;
-    std::vector<Source> inputs;
+    std::vector<Edge> inputs;
     Shape shape;  // of the result
     DType dtype;
     Backward backward;
     std::uint64_t recorded = next_moment();
   };
-  /// What the gradient of an input must look like: the input.
+  /// Shape and dtype of an input, which its gradient must have.
   struct Form {
     const Shape& shape;
     DType dtype;
@@ -122,9 +122,9 @@ class Tape {
   class Running;
 
   bool has_recorded(const Tensor& x) const;
-  Source source_of(const Tensor& x) const;
+  Edge edge_of(const Tensor& x) const;
   bool needs_any(Inputs inputs) const;
-  Form form_of(const Source& source) const;
+  Form form_of(const Edge& edge) const;
   void append(const char* operation, Inputs inputs, Tensor& result, Backward backward);
   std::size_t entry_of(const char* caller, const char* name, const Tensor& y) const;
   void run(std::size_t last, Pass& pass);
@@ -160,7 +160,7 @@ class Grads {
   friend class Tape;
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
   /// Throws where there is no such input.
-  const Tape::Source& source_of(std::size_t input) const;
+  const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
   static void accumulate_in(Tensor leaf, Tensor dx);

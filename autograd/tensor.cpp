@@ -125,6 +125,13 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   return out;
 }
 
+void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype()) {
+    fail(operation, ": operands are ", a.dtype(), " and ", b.dtype(), ", of the shapes ", a.shape(), " and ", b.shape(),
+         "; they must have one dtype");
+  }
+}
+
 Tensor copy_of(const Tensor& x) {
   Tensor result(x.shape(), x.dtype());
   copy(x, result);

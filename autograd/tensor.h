@@ -146,6 +146,9 @@ T* Tensor::data() const {
   return reinterpret_cast<T*>(impl().storage->data()) + impl().offset;
 }
 
+/// Throws, naming `operation`, unless both have one dtype.
+void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
+
 /// To look at it: "f32 (2, 3): [[1, 2, 3], [4, 5, 6]]". Of axes longer than 6, the first and last three.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 

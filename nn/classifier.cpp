@@ -77,7 +77,8 @@ Tensor Classifier::embed(const Ids& tokens) const {
 
 Tensor Classifier::logits(const Ids& tokens) const {
   Tensor x = embed(tokens);  // (B, T, D)
-  for (const TransformerBlock& block : tblocks) x = block(x, mask(tokens));
+  const Mask hidden = mask(tokens);
+  for (const TransformerBlock& block : tblocks) x = block(x, hidden);
   if (final_norm) x = (*final_norm)(x);
   return toprobs(pool(config_.pooling, x, padding_of(tokens)));  // (B, classes)
 }

@@ -16,10 +16,10 @@ void check_texts(const Texts& x, const Texts& memory) {
   }
 }
 
-/// Whether all that a mask hides as padding, and nothing else, is what the packing has left out.
-bool hides_what_is_left_out(const Mask& mask, const Packing& packing) {
-  if (!mask.padding()) return !packing.drops_any();
-  return std::ranges::equal(mask.padding()->values(), packing.dropped().values());
+/// Whether what a mask hides as padding is what the packing leaves out.
+bool agree_on_padding(const Mask& mask, const Packing& packing) {
+  if (!mask.padding()) return !packing.has_padding();
+  return std::ranges::equal(mask.padding()->values(), packing.padding().values());
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, co
 template <class MemoryOf>
 Attended MultiHeadAttention::attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask,
                                           KeepMaps keep, const MemoryOf& memory_of) const {
-  if (keep == KeepMaps::no && x.packing && memory_packing && hides_what_is_left_out(mask, *memory_packing)) {
+  if (keep == KeepMaps::no && x.packing && memory_packing && agree_on_padding(mask, *memory_packing)) {
     auto packed = [&](const Texts& in) { return attend_packed(in, memory_of(in), mask.in_time()); };
     return {residual(x.vectors, [&](const Tensor& in) { return packed(x.with(in)); }), {}};
   }

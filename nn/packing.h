@@ -24,14 +24,14 @@ class Packing {
   /// Of all places of texts (B, T), padding or not.
   static Packing whole(const Shape& texts) { return Packing(Ids::zeros(texts)); }
 
-  int64_t batch() const { return dropped_.size(0); }
+  int64_t batch() const { return padding_.size(0); }
   /// When each token comes: 0 for the first of its text. (N)
   const Ids& times() const { return times_; }
   /// Where each text begins among the tokens, and where the last one ends. (B + 1)
   const Ids& starts() const { return starts_; }
   /// 1 at the places that are left out. (B, T)
-  const Ids& dropped() const { return dropped_; }
-  bool drops_any() const { return times_.numel() < dropped_.numel(); }
+  const Ids& padding() const { return padding_; }
+  bool has_padding() const { return times_.numel() < padding_.numel(); }
   /// (B, T) -> (N)
   Ids pack(const Ids& table) const;
   /// (B, T, D) -> (N, D)
@@ -40,9 +40,9 @@ class Packing {
   Tensor unpack(const Tensor& packed) const;
 
  private:
-  explicit Packing(const Ids& dropped);
+  explicit Packing(const Ids& padding);
 
-  Ids dropped_;         // (B, T)
+  Ids padding_;         // (B, T)
   Ids places_, times_;  // (N): of each token in the table, row by row, and in its text
   Ids starts_;          // (B + 1)
 };

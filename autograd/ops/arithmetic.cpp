@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "autograd/creation.h"
+#include "autograd/error.h"
 #include "autograd/kernels/power.h"
 #include "autograd/ops.h"
 #include "autograd/ops/elementwise.h"

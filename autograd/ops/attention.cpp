@@ -7,7 +7,6 @@
 #include "autograd/ops.h"
 #include "autograd/ops/attention_problem.h"
 #include "autograd/ops/attention_shapes.h"
-#include "autograd/ops/elementwise.h"
 #include "autograd/ops/layout.h"
 #include "autograd/tape.h"
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "autograd/creation.h"
+#include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/ops/elementwise.h"
 #include "autograd/tape.h"

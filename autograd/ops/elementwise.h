@@ -3,20 +3,12 @@
 
 #include <utility>
 
-#include "autograd/error.h"
 #include "autograd/kernels/map.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
 #include "autograd/tensor.h"
 
 namespace reel {
-
-inline void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype()) {
-    fail(operation, ": operands are ", a.dtype(), " and ", b.dtype(), ", of the shapes ", a.shape(), " and ", b.shape(),
-         "; they must have one dtype");
-  }
-}
 
 /// An operand of an elementwise loop, repeated to the loop's shape. One that lies transposed is copied: copy() writes
 /// and reads whole lines of memory, where the loop would read a line for every number.

@@ -5,7 +5,6 @@
 #include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "autograd/ops/elementwise.h"
 #include "autograd/ops/folded.h"
 #include "autograd/tape.h"
 

@@ -4,7 +4,6 @@
 
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "autograd/ops/elementwise.h"
 #include "autograd/tape.h"
 
 namespace reel {

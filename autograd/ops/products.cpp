@@ -3,7 +3,6 @@
 #include "autograd/error.h"
 #include "autograd/kernels/matmul.h"
 #include "autograd/ops.h"
-#include "autograd/ops/elementwise.h"
 #include "autograd/ops/layout.h"
 #include "autograd/tape.h"
 

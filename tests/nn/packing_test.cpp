@@ -21,8 +21,8 @@ TEST_CASE("packing: tokens alone, one text after the other") {
   CHECK(to_vector(packing.pack(tokens)) == std::vector<std::int32_t>{5, 6, 7, 8, 9, 4});
   CHECK(to_vector(packing.times()) == std::vector<std::int32_t>{0, 1, 2, 0, 1, 0});
   CHECK(to_vector(packing.starts()) == std::vector<std::int32_t>{0, 3, 5, 6});
-  CHECK(to_vector(packing.dropped()) == std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 0, 1, 1});
-  CHECK(packing.drops_any());
+  CHECK(to_vector(packing.padding()) == std::vector<std::int32_t>{0, 0, 0, 0, 0, 1, 0, 1, 1});
+  CHECK(packing.has_padding());
 
   const Tensor x = normal({3, 3, 2}, 1), packed = packing.pack(x);
   CHECK(same_bits(packed, rows(x.view({9, 2}), 0, {0, 1, 2, 3, 4, 6})));
@@ -45,7 +45,7 @@ TEST_CASE("packing: padding may stand anywhere, and be all there is") {
 TEST_CASE("packing: where nothing is padding, nothing is copied") {
   const Tensor x = normal({2, 3, 4}, 4);
   for (const Packing& packing : {Packing::whole({2, 3}), Packing(Ids({2, 3}, {1, 2, 3, 4, 5, 6}), pad)}) {
-    CHECK_FALSE(packing.drops_any());
+    CHECK_FALSE(packing.has_padding());
     CHECK(packing.pack(x).shares_storage(x));
     CHECK(packing.unpack(packing.pack(x)).shares_storage(x));
     CHECK(same_bits(packing.unpack(packing.pack(x)), x));
