@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include "autograd/error.h"
 
@@ -84,6 +86,21 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
     if (shape[axis] == 1) continue;  // nobody steps along an axis of one element
     if (strides[axis] != step) return false;
     step *= shape[axis];
+  }
+  return true;
+}
+
+bool has_own_places(const Shape& shape, const Strides& strides) {
+  if (is_contiguous(shape, strides)) return true;
+  std::vector<std::pair<int64_t, int64_t>> axes;  // stride and size
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] > 1) axes.emplace_back(strides[axis], shape[axis]);
+  }
+  std::ranges::sort(axes);
+  int64_t last = 0;  // where the last element along the axes so far lies
+  for (const auto& [stride, size] : axes) {
+    if (stride <= last) return false;
+    last += stride * (size - 1);
   }
   return true;
 }

@@ -278,7 +278,9 @@ Tensor Grads::sum_so_far(std::size_t input) const {
   return *sum;
 }
 
-bool Grads::may_overwrite(const Tensor& x) const { return pass_.accumulate && x.exclusive() && x.is_contiguous(); }
+bool Grads::may_overwrite(const Tensor& x) const {
+  return pass_.accumulate && x.exclusive() && has_own_places(x.shape(), x.strides());
+}
 
 // A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
 

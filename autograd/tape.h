@@ -152,8 +152,8 @@ class Grads {
   /// otherwise. It is contiguous.
   Tensor sum_so_far(std::size_t input) const;
 
-  /// Whether the derivative may write its result over x, which it has captured: it will not run again, and nobody else
-  /// sees x.
+  /// Whether the derivative may write its result over x, which it has captured: it will not run again, nobody else sees
+  /// x, and no two elements of x lie in one place.
   bool may_overwrite(const Tensor& x) const;
 
  private:

@@ -144,10 +144,8 @@ Tensor contiguous_values(const Tensor& x) { return x.is_contiguous() ? detach(x)
 
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
-  for (int axis = 0; axis < to.rank(); ++axis) {
-    if (to.stride(axis) == 0 && to.size(axis) > 1 && to.numel() > 0) {
-      fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
-    }
+  if (!has_own_places(to.shape(), to.strides())) {
+    fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
   }
   if (is_recorded(to)) {
     fail("copy: a gradient flows to the numbers ", to.shape(),

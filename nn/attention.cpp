@@ -108,7 +108,8 @@ WideAttention::MergedProjections WideAttention::merge_projections() const {
 Tensor WideAttention::attend_merged(const MergedProjections& projections, const Tensor& x, const Mask& mask,
                                     KeyValueCache* past) const {
   const Tensor queries = split_heads(spaced_linear(x, projections.to_queries), heads_);  // (B, H, T, D)
-  KeysAndValues seen{x.unsqueeze(1), x.unsqueeze(1)};                                    // (B, 1, T, D)
+  const Tensor states = x.unsqueeze(1);                                                  // (B, 1, T, D)
+  KeysAndValues seen{states, states};
   if (past) seen = past->append(seen);
   const Tensor attended = merge_heads(dot_product_attention(queries, seen.keys, seen.values, mask));
   return linear(attended, projections.unify, unifyheads.bias);

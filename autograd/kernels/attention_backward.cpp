@@ -92,13 +92,22 @@ struct QueryBlock {
   }
 };
 
+/// Where the gradients of a head go. If dkv_begun, dk and dv hold other contributions, and its own are added.
+template <class T>
+struct HeadGradients {
+  Matrix<T> dq, dk, dv;
+  bool dkv_begun;
+};
+
 /// The queries of a block, made ready for all blocks of keys.
 template <class T>
 QueryBlock<T> prepared(const AttentionShape& shape, const Sharing& sharing, const Head<T>& head, const Block& block,
-                       Matrix<const T> out, const T* log_sums, const T* kept, Matrix<const T> dout) {
+                       Matrix<const T> out, const T* log_sums, const T* kept, Matrix<const T> dout,
+                       const HeadGradients<T>& gradients) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
   const int64_t D = shape.width, E = shape.value_width, begin = block.queries.begin, count = block.queries.size();
-  const Matrix<const T> q_rows = staged(head.q.at(begin, 0), count, D, workspace.q);
+  const bool is_written_over = gradients.dq.data == head.q.data;  // while other keys still need it
+  const Matrix<const T> q_rows = staged(head.q.at(begin, 0), count, D, workspace.q, is_written_over);
   const Matrix<const T> dout_rows = staged(dout.at(begin, 0), count, E, workspace.dout);
   T* const q_columns = kept ? nullptr : workspace.q_columns.room(columns_size<T>(count, D));
   T* const dout_columns = workspace.dout_columns.room(columns_size<T>(count, E));
@@ -121,13 +130,6 @@ int64_t blind_queries(const AttentionShape& shape, const Block& block) {
   const int64_t blind = std::clamp<int64_t>(block.keys.begin - shape.reach - block.queries.begin, 0, queries);
   return blind == queries ? blind : blind / panel_width<T> * panel_width<T>;
 }
-
-/// Where the gradients of a head go. If dkv_begun, dk and dv hold other contributions, and its own are added.
-template <class T>
-struct HeadGradients {
-  Matrix<T> dq, dk, dv;
-  bool dkv_begun;
-};
 
 /// Some keys and some queries: scale dS (S, T), and what they contribute to these keys' dk and dv.
 template <class T>
@@ -158,10 +160,10 @@ void add_key_gradients(const AttentionShape& shape, const Head<T>& head, const B
     used = dropped;
   }
   const Band band = band_of(shape, block);
-  const Epilogue<T> epilogue{.accumulate = gradients.dkv_begun};
-  matmul<T>(keys, shape.value_width, count, used, queries.dout, dv.data, dv.row_stride, epilogue, band);
+  const bool begun = gradients.dkv_begun, dk_begun = begun || dk.data == dv.data;
+  matmul<T>(keys, shape.value_width, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun}, band);
   differentiate_scores(shape, block, queries.dots, weights, dscores);
-  matmul<T>(keys, shape.width, count, dscores, queries.q, dk.data, dk.row_stride, epilogue, band);
+  matmul<T>(keys, shape.width, count, dscores, queries.q, dk.data, dk.row_stride, {.accumulate = dk_begun}, band);
 }
 
 /// What a block's keys and queries contribute to the gradients of both.
@@ -199,7 +201,7 @@ void attend_backward(const AttentionShape& shape, const Sharing& sharing, const 
   for (int64_t i = 0; i < blocks.count(); ++i) {
     Block block = blocks[i];
     const Fetching fetching = fetch_ahead(i);
-    if (block.keys.begin == 0) queries = prepared(shape, sharing, head, block, out, log_sums, kept, dout);
+    if (block.keys.begin == 0) queries = prepared(shape, sharing, head, block, out, log_sums, kept, dout, gradients);
     gradients.dkv_begun = gradients.dkv_begun || block.queries.begin > 0;
     const int64_t skipped = blind_queries<T>(shape, block);
     if (block.keys.begin == 0) clear_rows(skipped, shape.width, gradients.dq.at(block.queries.begin, 0));

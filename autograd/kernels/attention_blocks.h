@@ -109,8 +109,8 @@ void set_seen(const AttentionShape& shape, const Block& block, int64_t j, Matrix
 
 /// x itself, or a copy whose rows lie close together.
 template <class T>
-Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer) {
-  if (x.col_stride == 1 && !far_apart<T>(x.row_stride)) return x;
+Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer, bool must_copy = false) {
+  if (!must_copy && x.col_stride == 1 && !far_apart<T>(x.row_stride)) return x;
   return compact(x, rows, width, buffer.room(compact_size<T>(rows, width)));
 }
 

@@ -42,13 +42,16 @@ void compute(const AttentionProblem& problem) {
   });
 }
 
+/// What is largest in a backward pass is spared where it can be: dq takes the place of q, and where the values are the
+/// keys, as in merged projections, dk and dv are one sum.
 void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Grads& grads) {
+  const bool dq_takes_place = grads.may_overwrite(problem.q), are_one = problem.k.same(problem.v);
   const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
   const HeadsOf out = problem.heads_of(problem.out);
   const HeadsOf dout = problem.heads_of(some_dout.stride(-1) == 1 ? some_dout : contiguous_values(some_dout));
-  const HeadsOf dq = problem.heads_of(laid_out_as(problem.q, problem.q.shape()));
+  const HeadsOf dq = dq_takes_place ? q : problem.heads_of(laid_out_as(problem.q, problem.q.shape()));
   const HeadsOf dk = problem.groups_of(problem.room_for_groups(problem.k));
-  const HeadsOf dv = problem.groups_of(problem.room_for_groups(problem.v));
+  const HeadsOf dv = are_one ? dk : problem.groups_of(problem.room_for_groups(problem.v));
   with_type(problem.q.dtype(), [&]<class T>(T) {
     problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, const T* weights) {
       const int64_t query = part.first_query, key = part.first_key;
@@ -59,7 +62,7 @@ void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Gra
   });
   grads.add(0, dq.x);
   grads.add(1, dk.x);
-  grads.add(2, dv.x);
+  if (!are_one) grads.add(2, dv.x);
 }
 
 /// 1 / (1 - drop) where the weights (..., T, S) of a part are kept, 0 where they are dropped.

@@ -10,7 +10,7 @@ using namespace reel::tests;
 
 namespace {
 
-using Attend = std::function<Tensor(const std::vector<Tensor>& qkv)>;
+using Attend = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
 Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale) {
   return matmul(softmax(mask.apply(matmul(q * scale, k.transpose(-1, -2))), -1), v);
@@ -22,7 +22,9 @@ std::vector<Tensor> results(const Attend& f, std::vector<Tensor> inputs) {
   Tape tape;
   const Tensor out = f(inputs);
   tape.backward(sum(out * away_from_zero(out.shape(), 9, out.dtype())));
-  return {detach(out), inputs[0].grad(), inputs[1].grad(), inputs[2].grad()};
+  std::vector<Tensor> all{detach(out)};
+  for (const Tensor& x : inputs) all.push_back(x.grad());
+  return all;
 }
 
 /// Infinity where one of them is NaN.
@@ -332,6 +334,82 @@ TEST_CASE("attention: keys and values that heads share get the sum of what the h
   check_same({q, k, v}, Mask::padding(some_hidden(16, 30)), 1e-12);  // texts, not heads: each hides keys of its own
   check_same({q, k, v}, Mask::causal(), 1e-12);
   check_same({q, k, away_from_zero({16, 30, 5}, 3)}, Mask::causal(), 1e-12);  // the keys alone
+}
+
+TEST_CASE("attention: where values are the keys, their gradient is the sum of both") {
+  for (const auto& [B, H] : {std::pair(1, 1), std::pair(2, 3), std::pair(4, 8)}) {
+    for (const auto& [T, S, D] : {std::tuple(1, 1, 4), std::tuple(33, 31, 40), std::tuple(300, 260, 4)}) {
+      for (const bool shared : {false, true}) {  // among heads
+        for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first(), Mask::padding(some_hidden(B, S))}) {
+          CAPTURE(B, H, T, S, D, shared);
+          const std::vector<Tensor> inputs{away_from_zero({B, H, T, D}, 1),
+                                           away_from_zero({B, shared ? 1 : H, S, D}, 2)};
+          auto one = [=](const std::vector<Tensor>& in) { return attention(in[0], in[1], in[1], mask, 0.4); };
+          auto steps = [=](const std::vector<Tensor>& in) { return composed(in[0], in[1], in[1], mask, 0.4); };
+          check_same(inputs, one, steps, 1e-11);
+        }
+      }
+    }
+  }
+  const std::vector<Tensor> few{away_from_zero({2, 2, 3, 2}, 4), away_from_zero({2, 1, 5, 2}, 5)};
+  auto one = [](const std::vector<Tensor>& in) { return attention(in[0], in[1], in[1], Mask::causal(), 0.7); };
+  CHECK(gradcheck(one, few).problem == "");
+  CHECK(gradgradcheck(one, few).problem == "");
+}
+
+TEST_CASE("attention: dq takes the place of a q that nobody else sees") {
+  Tensor kept;
+  auto attend = [&](bool keep, int cut_out, const Mask& mask) {
+    return [&kept, keep, cut_out, mask](const std::vector<Tensor>& in) {
+      Tensor q = in[0] * 0.5;  // (..., T, H, D) or (..., H, T, D)
+      if (cut_out) q = q.transpose(-3, -2);
+      if (keep) kept = q;
+      const double scale = 0.4;
+      return attention(std::move(q), in[1], in[2], mask, scale);
+    };
+  };
+  // Heads in rows a page apart, or near each other; and so few of them that threads share the queries of one.
+  for (const auto& [H, D, cut_out] :
+       {std::tuple(8, 128, true), std::tuple(5, 6, true), std::tuple(5, 6, false), std::tuple(1, 6, false)}) {
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::first()}) {
+      CAPTURE(H, D, cut_out);
+      const std::vector<Tensor> inputs{
+          away_from_zero(cut_out ? Shape{1, 600, H, D} : Shape{1, H, 600, D}, 1, DType::f32),
+          away_from_zero({1, H, 300, D}, 2, DType::f32), away_from_zero({1, H, 300, D}, 3, DType::f32)};
+      const auto alone = results(attend(false, cut_out, mask), inputs);
+      const auto seen = results(attend(true, cut_out, mask), inputs);
+      for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same_bits(alone[i], seen[i]));
+      const Tensor expected = cut_out ? inputs[0].transpose(-3, -2) : inputs[0];
+      CHECK(same_bits(detach(kept), expected * 0.5));
+    }
+  }
+
+  auto peak = [&](bool keep) {
+    const std::vector<Tensor> inputs = by_heads(600, 20, 64, 64, DType::f32);
+    const Tensor q = detach(inputs[0]).set_requires_grad();
+    Tape tape;
+    const Tensor loss = sum(attend(keep, false, Mask::none())({q, inputs[1], inputs[2]}));
+    const std::size_t before = memory_stats().current;
+    reset_peak_memory();
+    tape.backward(loss);
+    return memory_stats().peak - before;
+  };
+  const std::size_t size = 2 * 3 * 600 * 64 * sizeof(float);
+  const std::size_t peak_alone = peak(false), peak_seen = peak(true);
+  CHECK(peak_alone + size / 2 < peak_seen);
+}
+
+TEST_CASE("attention: a q that repeats its elements is not written over") {
+  auto expanded = [](const std::vector<Tensor>& in) {
+    return attention((in[0] * 0.5).expand({2, 3, 7, 4}), in[1], in[2], Mask::none(), 0.4);
+  };
+  auto steps = [](const std::vector<Tensor>& in) {
+    return composed((in[0] * 0.5).expand({2, 3, 7, 4}), in[1], in[2], Mask::none(), 0.4);
+  };
+  for (const Shape& shape : {Shape{1, 3, 7, 4}, Shape{2, 1, 7, 4}, Shape{2, 3, 1, 4}}) {
+    check_same({away_from_zero(shape, 1), away_from_zero({2, 3, 6, 4}, 2), away_from_zero({2, 3, 6, 5}, 3)}, expanded,
+               steps, 1e-12);
+  }
 }
 
 TEST_CASE("attention: one text of keys, and the padding in it, serves all texts") {
