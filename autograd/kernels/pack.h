@@ -109,7 +109,7 @@ constexpr int64_t compact_size(int64_t rows, int64_t columns) {
 /// Copies rows x columns elements to `buffer`, in the order in which they lie, but close together.
 template <class T>
 Matrix<const T> compact(Matrix<const T> a, int64_t rows, int64_t columns, T* buffer) {
-  if (a.row_stride == 1) return compact(a.transposed(), columns, rows, buffer).transposed();
+  if (a.row_stride == 1 && a.col_stride != 1) return compact(a.transposed(), columns, rows, buffer).transposed();
   const int64_t stride = compact_stride<T>(columns);
   for_each_row(rows, columns, [&](int64_t i) {
     const T* from = a.data + i * a.row_stride;

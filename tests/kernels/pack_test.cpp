@@ -30,6 +30,32 @@ TEMPLATE_TEST_CASE("pack_panel copies rows, columns and scattered elements", "[p
   }
 }
 
+TEMPLATE_TEST_CASE("compact copies rows or columns in their order, and a single one of either", "[pack]", float,
+                   double) {
+  using T = TestType;
+  constexpr int64_t apart = 50;
+  std::vector<T> memory(static_cast<std::size_t>(apart * apart));
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<T>(i);
+  for (const int64_t rows : {1, 2, 17}) {
+    for (const int64_t columns : {1, 3, 40}) {
+      for (const Matrix<const T>& a : {Matrix<const T>{memory.data(), apart, 1},
+                                       {memory.data(), 1, apart},
+                                       {memory.data(), apart, 3},
+                                       {memory.data(), 1, 1}}) {
+        CAPTURE(rows, columns, a.row_stride, a.col_stride);
+        std::vector<T> room(static_cast<std::size_t>(compact_size<T>(rows, columns)));
+        const Matrix<const T> copy = compact(a, rows, columns, room.data());
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t j = 0; j < columns; ++j) wrong += *copy.at(i, j).data != *a.at(i, j).data;
+        }
+        CHECK(wrong == 0);
+        CHECK(std::min(copy.row_stride, copy.col_stride) == 1);
+      }
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("pack_tile copies columns, and of the last rows those that are there", "[pack]", float, double) {
   using T = TestType;
   constexpr int64_t depth = 9, stride = 40;
