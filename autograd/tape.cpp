@@ -274,7 +274,7 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 Tensor Grads::sum_so_far(std::size_t input) const {
   Tensor* sum = pass_.gradient_of(edge_of(input));
   if (!sum || !may_add_to(*sum)) return {};
-  sum->impl().storage->renew();  // no derivative has captured it: it is exclusive
+  sum->impl().storage->renew();
   return *sum;
 }
 
@@ -316,7 +316,7 @@ void Grads::accumulate(Tensor& sum, Tensor dx) {
     sum = std::move(dx);
   } else if (may_add_to(sum)) {
     add_in_place(sum, dx);
-    sum.impl().storage->renew();  // no derivative has captured it: it is exclusive
+    sum.impl().storage->renew();
   } else {
     sum = sum + dx;
   }

@@ -76,7 +76,8 @@ Tensor dropped_ones(const AttentionProblem& problem, const Part& part) {
                    -2);
 }
 
-/// The backward pass in small steps, for second derivatives.
+/// The backward pass in small steps, for second derivatives. Where the kernels have Σ dO O, it has Σ dP P, which is
+/// equal as O = P V and dP = dO Vᵀ.
 void composed_backward(const AttentionProblem& problem, const Tensor& dout, Grads& grads) {
   std::vector<Tensor> dq, dk, dv;
   if (problem.parts.empty()) {  // no texts: no numbers, but a backward pass for them

@@ -1,4 +1,5 @@
 #pragma once
+// From a probability and a generator's state to what the kernels drop by. dropout() and attention() share it.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
 #pragma once
+// How operations along an axis see a shape, whatever its rank: three loops, one inside the other.
 
 #include "autograd/shape.h"
 
