@@ -111,10 +111,10 @@ Matrix<const T> rows_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
                  buffer.room(compact_size<T>(rows.size(), slab.depths.size())));
 }
 
-/// The same tile by tile, if they are packed; null if they are not.
+/// The same tile by tile, if they are packed; null if they are not yet.
 template <class T>
 const T* tiles_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
-  if (!x.how.packs_a) return nullptr;
+  if (!x.how.packs_a || x.packs_a_by_tiles()) return nullptr;
   if (!x.owns_rows()) return slab.tiles_of_a + tiles.begin * packed_tile_size<T>(slab.depths.size());
   thread_local Buffer<T> buffer;
   return packed_tiles(x, slab.depths, tiles, buffer);
@@ -175,12 +175,12 @@ void multiply_last_columns(const Plan<T>& x, const Slab<T>& slab, Matrix<const T
 }
 
 /// A block of c: panel by panel, and along each from tile to tile. If it packs its panels, one tile copies each for the
-/// others, where it can read it as it lies.
+/// others, where it can read it as it lies. If it packs its rows of a, so may the tiles of the first panel.
 template <class T>
 void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
-  thread_local Buffer<T> panel_buffer;
+  thread_local Buffer<T> panel_buffer, tiles_buffer;
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
-  const T* const packed_a = tiles_of_a(x, slab, tiles);
+  const T* packed_a = tiles_of_a(x, slab, tiles);
   const int64_t packed_size = packed_tile_size<T>(slab.depths.size()), first_row = x.rows(tiles).begin;
   const bool copies = x.packs_panels() && x.b.col_stride == 1 && tiles.size() > 1;
   const int64_t copying_tile = copies ? widest_tile(x, slab.depths, tiles) : tiles.end;
@@ -194,7 +194,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
         continue;
       }
     }
-    auto multiply = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, T* copy_of_b) {
+    auto multiply = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
       const Range rows = x.rows({t, t + 1}), depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
       const Matrix<const T> tile = packed_a
@@ -203,23 +203,31 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
       kernels[static_cast<std::size_t>(rows.size() - 1)](
           depths.size(), tile.at(0, skipped), b.at(skipped, 0).data, b.row_stride, x.at(rows.begin, columns.begin),
           x.c_stride, columns.size(), epilogue, upcoming.next_lines(lines_of_upcoming(rows.size(), depths.size())),
-          copy_of_b ? copy_of_b + skipped * panel_width<T> : nullptr);
+          copy.at(skipped, 0).data);
     };
     Matrix<const T> b{slab.b.at(p), slab.b.row_stride, 1};
     int64_t done = tiles.end;
     if (x.packs_panels()) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
-        multiply(copying_tile, copying_kernels<T>(x.how.along_columns), b, panel);
+        multiply(copying_tile, copying_kernels<T>(x.how.along_columns), b, {panel, panel_width<T>, 1});
         done = copying_tile;
       } else {
         pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
       }
       b = {panel, panel_width<T>, 1};
     }
-    const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.how.along_columns);
-    for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-      if (t != done) multiply(t, kernels, b, nullptr);
+    if (p == panels.begin && x.packs_a_by_tiles()) {
+      T* const packed = tiles_buffer.room(tiles.size() * packed_size);
+      for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+        multiply(t, column_copying_kernels<T>(), b, {packed + (t - tiles.begin) * packed_size, tile_stride<T>, 1});
+      }
+      packed_a = packed;
+    } else {
+      const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.how.along_columns);
+      for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+        if (t != done) multiply(t, kernels, b, {});
+      }
     }
   }
 }

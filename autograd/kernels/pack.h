@@ -74,10 +74,7 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   }
 }
 
-/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines.
-template <class T>
-inline constexpr int64_t tile_stride = (tile_rows + lanes<T> - 1) / lanes<T>* lanes<T>;
-
+/// How many elements a packed tile of a takes.
 template <class T>
 int64_t packed_tile_size(int64_t depth) {
   return (depth + 1) * tile_stride<T>;

@@ -101,6 +101,11 @@ struct Plan : Product<T> {
   bool owns_rows() const { return how.cut.column_blocks.count == 1; }
 
   bool packs_panels() const { return how.packs_b && owns_panels(); }
+  /// Rows of a that are packed for one block may be packed by the tiles of its first panel.
+  bool packs_a_by_tiles() const {
+    return how.packs_a && owns_rows() && copies_columns<T> && !packs_panels() &&
+           how.cut.tiles.size >= lowest_copying_tile;
+  }
   /// A b that could be read as it lies is worth a copy only if its rows are far apart and more than one row of blocks
   /// reads it.
   bool packs_slab() const { return (how.packs_b || far_apart<T>(this->b.row_stride)) && !owns_panels(); }

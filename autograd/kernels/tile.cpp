@@ -62,17 +62,19 @@ class Columns {
 };
 
 /// What a tile does besides. It may ask for columns of a ahead, which pays if these are dense and the tile is high. And
-/// it may leave a copy of the rows of b that it reads: thus the first tile of a panel packs it for the others, at next
-/// to no cost, for what is short is multipliers, not loads and stores.
+/// it may leave a copy of the rows of b that it reads, or of the columns of a: thus the first tile of a panel packs it
+/// for the tiles below, or those of the first panel pack a for the panels beside it, at next to no cost, for what is
+/// short is multipliers, not loads and stores.
 struct Extras {
-  bool fetches_a = false, copies_b = false;
+  bool fetches_a = false, copies_b = false, copies_a = false;
 };
 
 /// A TileKernel for widths that take this many vectors.
 template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
 void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy_of_b) {
-  static_assert(!extras.copies_b || edge == Edge::whole);
+                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy) {
+  static_assert(!(extras.copies_b || extras.copies_a) || edge == Edge::whole);
+  static_assert(!(extras.copies_b && extras.copies_a));
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
@@ -101,8 +103,8 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
       constexpr int64_t rows_ahead = 16;  // about as many rounds as memory takes to answer
       prefetch_run<Vectors * lanes<T>, 3>(b + rows_ahead * b_stride, Vectors * lanes<T>);
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) store(copy_of_b + v * lanes<T>, row.vectors[v]);
-      copy_of_b += Vectors * lanes<T>;
+      for (int v = 0; v < Vectors; ++v) store(copy + v * lanes<T>, row.vectors[v]);
+      copy += Vectors * lanes<T>;
     }
     b += b_stride;
     return row;
@@ -114,10 +116,16 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   };
 
   Columns<T, Rows> columns(a);
+  [[maybe_unused]] auto copy_column = [&](const T* column) __attribute__((always_inline)) {
+    static_assert(tile_stride<T> == lanes<T> || !extras.copies_a);
+    store(copy, load_n(column, Rows));
+    copy += tile_stride<T>;
+  };
   auto add_products = [&]() __attribute__((always_inline)) {
     const RowOfB b_row = next_row_of_b();
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) add_product(i, columns[i], b_row);
+    if constexpr (extras.copies_a) copy_column(columns.data());
     if constexpr (extras.fetches_a) columns.fetch_ahead();
     columns.move_on();
   };
@@ -153,6 +161,10 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   if (has_last) {
 #pragma GCC unroll 8
     for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
+    if constexpr (extras.copies_a) {
+#pragma GCC unroll 8
+      for (int64_t q = 0; q < last_products; ++q) copy_column(columns.data() + q * a.col_stride);
+    }
   }
   const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
   const T* const bias = epilogue.bias;
@@ -196,11 +208,11 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   }
 }
 
-/// Kernels of all heights; those that copy b are never low (copying_kernels).
+/// Kernels of all heights; those that copy are never low (copying_kernels).
 template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
 constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
   auto kernel = []<int Rows>(std::integral_constant<int, Rows>) -> TileKernel<T> {
-    if constexpr (extras.copies_b && Rows < tile_rows / 2)
+    if constexpr ((extras.copies_b || extras.copies_a) && Rows < lowest_copying_tile)
       return nullptr;
     else
       return &multiply_tile<T, Rows, Vectors, edge, extras>;
@@ -240,6 +252,14 @@ const TileKernels<T>& copying_kernels(bool along_columns) {
 }
 
 template <class T>
+const TileKernels<T>& column_copying_kernels() {
+  if constexpr (copies_columns<T>)
+    return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = true, .copies_a = true}>;
+  else
+    return tile_kernels_for<T>(2 * lanes<T>, true);
+}
+
+template <class T>
 TileKernel<T> wide_kernel() {
   return &multiply_tile<T, 1, wide_vectors, Edge::whole>;
 }
@@ -248,6 +268,8 @@ template const TileKernels<float>& tile_kernels_for<float>(int64_t, bool);
 template const TileKernels<double>& tile_kernels_for<double>(int64_t, bool);
 template const TileKernels<float>& copying_kernels<float>(bool);
 template const TileKernels<double>& copying_kernels<double>(bool);
+template const TileKernels<float>& column_copying_kernels<float>();
+template const TileKernels<double>& column_copying_kernels<double>();
 template TileKernel<float> wide_kernel<float>();
 template TileKernel<double> wide_kernel<double>();
 

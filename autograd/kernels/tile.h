@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "autograd/kernels/epilogue.h"
 #include "autograd/kernels/matmul.h"
@@ -39,11 +40,11 @@ constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
 /// the tile's first row, b, c and the bias at its first column; the rows of b are dense, b_stride apart. Where the
 /// width is no whole number of vectors, b must be padded to one, unless has_masks. a is handed over by reference: for a
 /// copy GCC reads two of its members at once, just after they were written one by one, and that read would wait for all
-/// stores before it. Some kernels leave a copy of b at copy_of_b, row after row.
+/// stores before it. Some kernels leave a copy of b, row after row, or of a, column after column.
 template <class T>
 using TileKernel = void (*)(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c,
                             int64_t c_stride, int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming,
-                            T* copy_of_b);
+                            T* copy);
 
 /// One for each height from 1 to tile_rows, at index rows - 1.
 template <class T>
@@ -54,10 +55,23 @@ using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns = false);
 
-/// The kernels for the full width that copy b. There are none for less than half of tile_rows: tiles that share a panel
-/// are never so low.
+/// How low kernels that copy may be. Tiles that share a panel are never lower.
+inline constexpr int lowest_copying_tile = tile_rows / 2;
+
+/// The kernels for the full width that copy b.
 template <class T>
 const TileKernels<T>& copying_kernels(bool along_columns);
+
+/// Whether there are kernels that copy a, and those: for the full width, where the columns of a are dense. In f64,
+/// which is for checking gradients, they are not worth compiling.
+template <class T>
+inline constexpr bool copies_columns = has_masks && !tiles_are_low && std::is_same_v<T, float>;
+template <class T>
+const TileKernels<T>& column_copying_kernels();
+
+/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines.
+template <class T>
+inline constexpr int64_t tile_stride = (tile_rows + lanes<T> - 1) / lanes<T>* lanes<T>;
 
 /// The kernel for a single row of wide_vectors.
 template <class T>
