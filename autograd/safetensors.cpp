@@ -149,10 +149,11 @@ std::string_view header_of(std::string_view bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < length_bytes) fail("safetensors: ", bytes.size(), " bytes are too few for a file");
   std::memcpy(&length, bytes.data(), length_bytes);
-  if (length > longest_header) fail("safetensors: this is no such file: its header would have ", length, " bytes");
+  if (length > longest_header)
+    fail("safetensors: this is not a safetensors file: its header would have ", length, " bytes");
   if (length > bytes.size() - length_bytes) {
-    fail("safetensors: the file is cut off within its header, or is no such file: it has ", bytes.size() - length_bytes,
-         " bytes where the header should have ", length);
+    fail("safetensors: the file is cut off within its header, or is not a safetensors file: it has ",
+         bytes.size() - length_bytes, " bytes where the header should have ", length);
   }
   return bytes.substr(length_bytes, length);
 }

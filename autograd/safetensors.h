@@ -9,7 +9,10 @@
 //
 // F32 and F64 are read and written, which are the dtypes of Tensor. Weights into a file, and back:
 //
-//     std::ofstream("weights.safetensors", std::ios::binary) << write_safetensors({model.state_dict(), {}});
+//     std::ofstream file("weights.safetensors", std::ios::binary);
+//     file.exceptions(std::ios::failbit | std::ios::badbit);  // throws where it could not be opened or written
+//     file << write_safetensors({model.state_dict(), {}}) << std::flush;
+//
 //     model.load_state_dict(read_safetensors(data::read_file("weights.safetensors")).tensors);
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "autograd/shape.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <ostream>
 #include <utility>
@@ -90,11 +91,11 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-bool has_own_places(const Shape& shape, const Strides& strides) {
+bool strides_nest(const Shape& shape, const Strides& strides) {
   if (is_contiguous(shape, strides)) return true;
   std::vector<std::pair<int64_t, int64_t>> axes;  // stride and size
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] > 1) axes.emplace_back(strides[axis], shape[axis]);
+    if (shape[axis] > 1) axes.emplace_back(std::abs(strides[axis]), shape[axis]);
   }
   std::ranges::sort(axes);
   int64_t last = 0;  // where the last element along the axes so far lies

@@ -69,8 +69,9 @@ Strides contiguous_strides(const Shape& shape);
 
 bool is_contiguous(const Shape& shape, const Strides& strides);
 
-/// Whether each element has a place of its own: the strides nest, as those of every view do but expand()'s.
-bool has_own_places(const Shape& shape, const Strides& strides);
+/// Whether the elements along each axis lie beyond all those along axes of smaller strides, as in every view but those
+/// of expand(). Then no two elements share a place.
+bool strides_nest(const Shape& shape, const Strides& strides);
 
 /// `axis` counted from the front, in 0 .. rank - 1. Throws, naming `operation`, where there is no such axis.
 int normal_axis(const char* operation, int axis, int rank);

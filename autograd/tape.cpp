@@ -274,12 +274,15 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 Tensor Grads::sum_so_far(std::size_t input) const {
   Tensor* sum = pass_.gradient_of(edge_of(input));
   if (!sum || !may_add_to(*sum)) return {};
-  sum->impl().storage->renew();
+  sum->impl().storage->renew();  // it is exclusive: no derivative has captured it
   return *sum;
 }
 
 bool Grads::may_overwrite(const Tensor& x) const {
-  return pass_.accumulate && x.exclusive() && has_own_places(x.shape(), x.strides());
+  if (!pass_.accumulate || !x.exclusive() || !strides_nest(x.shape(), x.strides())) return false;
+  x.check_unchanged();  // for the last time
+  x.impl().storage->renew();
+  return true;
 }
 
 // A leaf owns its gradient, whole or rows: optimizers and clipping write into it.

@@ -153,7 +153,7 @@ class Grads {
   Tensor sum_so_far(std::size_t input) const;
 
   /// Whether the derivative may write its result over x, which it has captured: it will not run again, nobody else sees
-  /// x, and no two elements of x lie in one place.
+  /// x, and its strides nest, whatever they are. From then on x counts as new memory.
   bool may_overwrite(const Tensor& x) const;
 
  private:

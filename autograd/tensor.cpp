@@ -85,6 +85,11 @@ void Tensor::set_grad(Tensor grad) {
 }
 
 void Tensor::fail_undefined() {
+  if (running_) {
+    fail("backward of ", running_->operation,
+         ": an undefined tensor was used; what keep_for() keeps is undefined where "
+         "its gradient is not wanted: ask grads.needs() before it is read");
+  }
   fail("an undefined tensor was used; assign a value to it first (a grad() is undefined until backward() reaches it)");
 }
 
@@ -144,8 +149,9 @@ Tensor contiguous_values(const Tensor& x) { return x.is_contiguous() ? detach(x)
 
 void copy(const Tensor& from, const Tensor& to) {
   if (from.shape() != to.shape()) fail("copy: from ", from.shape(), " to ", to.shape(), "; shapes must be equal");
-  if (!has_own_places(to.shape(), to.strides())) {
-    fail("copy: to ", to.shape(), " with the strides ", to.strides(), ", which repeat elements; need one place each");
+  if (!strides_nest(to.shape(), to.strides())) {
+    fail("copy: to ", to.shape(), " with the strides ", to.strides(),
+         ", by which elements may share places; need strides that nest, as views but those of expand() have");
   }
   if (is_recorded(to)) {
     fail("copy: a gradient flows to the numbers ", to.shape(),

@@ -159,8 +159,8 @@ Tensor detach(const Tensor& x);
 /// detach(x) if its elements lie in row-major order, else a constant copy that does: for kernels that need it.
 Tensor contiguous_values(const Tensor& x);
 /// Writes the numbers of `from` over those of `to`, converting the dtype; they may share memory. Not recorded. Throws
-/// if shapes differ, if `to` repeats elements (stride 0), or if it is a result of which a tape has yet to compute the
-/// gradient. Where a derivative needs what `to` held before, the backward pass will throw.
+/// if shapes differ, if the strides of `to` do not nest (shape.h), or if it is a result of which a tape has yet to
+/// compute the gradient. Where a derivative needs what `to` held before, the backward pass will throw.
 void copy(const Tensor& from, const Tensor& to);
 
 }  // namespace reel

@@ -62,6 +62,13 @@ GradcheckResult check_parameters(const Module& module, const std::function<Tenso
   if (parameters.empty()) {
     return {"the module has no parameters; name them with parameter(), and its parts with child()", infinity};
   }
+  for (const auto& [name, parameter] : module.state_dict()) {
+    if (parameter.requires_grad() && parameter.dtype() != DType::f64) {
+      fail("check_parameters: ", name, " is ", parameter.dtype(),
+           "; differences need f64: make the module with "
+           "DType::f64");
+    }
+  }
   if (const std::optional<Tensor> leaf = stranger(parameters, output)) {
     return {text("a leaf of the shape ", leaf->shape(),
                  " requires a gradient, and is no parameter of the module; name it with parameter(), or its part with "

@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "autograd/error.h"
 
@@ -14,26 +15,50 @@ const Tensor* find(const StateDict& state, const std::string& name) {
   return nullptr;
 }
 
+/// The first few, so that weights of another model do not fill the screen.
+std::string some_of(const std::vector<std::string>& problems) {
+  constexpr std::size_t most = 6;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(problems.size(), most); ++i) all += (i == 0 ? "" : "; ") + problems[i];
+  return problems.size() > most ? text(all, "; and ", problems.size() - most, " more like these") : all;
+}
+
+bool same_numbers(const Tensor& a, const Tensor& b) {
+  const std::vector<double> left = a.to_vector(), right = b.to_vector();
+  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size() * sizeof(double)) == 0;
+}
+
 }  // namespace
 
 void Module::load_state_dict(const StateDict& state) {
-  std::string problems;
-  auto complain = [&](const std::string& problem) { problems += (problems.empty() ? "" : "; ") + problem; };
+  std::vector<std::string> here, there;  // what the model lacks, what the state has that it should not
+  std::vector<const Tensor*> values;     // for each parameter
   for (const auto& [name, parameter] : parameters_) {
     const Tensor* value = find(state, name);
-    if (!value) {
-      complain(name + " is missing");
-    } else if (value->shape() != parameter.shape()) {
-      complain(text(name, " is ", value->shape(), ", the model's is ", parameter.shape()));
+    for (const auto& [other_name, other] : parameters_) {
+      if (&other == &parameter || !other.same(parameter)) continue;
+      const Tensor* const others = find(state, other_name);  // files may name tied weights once
+      if (!value) value = others;
+      if (value && others && !same_numbers(*value, *others)) {
+        here.push_back(text(name, " and ", other_name, " differ, but are one tensor in the model"));
+      }
     }
+    if (!value) {
+      here.push_back(name + " is missing");
+    } else if (value->shape() != parameter.shape()) {
+      here.push_back(text(name, " is ", value->shape(), ", the model's is ", parameter.shape()));
+    }
+    values.push_back(value);
   }
   for (const auto& [name, value] : state) {
-    if (!find(parameters_, name)) complain(name + " is not in the model");
-    if (find(state, name) != &value) complain(name + " is there twice");
+    if (!find(parameters_, name)) there.push_back(name + " is not in the model");
+    if (find(state, name) != &value) there.push_back(name + " is there twice");
   }
-  if (!problems.empty()) fail("load_state_dict: the weights are of another model: ", problems);
-
-  for (const auto& [name, parameter] : parameters_) copy(*find(state, name), parameter);
+  if (!here.empty() || !there.empty()) {
+    fail("load_state_dict: the weights are of another model: ", some_of(here),
+         here.empty() || there.empty() ? "" : "; ", some_of(there));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) copy(*values[i], parameters_[i].second);
 }
 
 std::vector<Tensor> Module::parameters() const {

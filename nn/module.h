@@ -35,8 +35,9 @@ class Module {
 
   /// All parameters and those of all parts, frozen ones too. The tensors are the parameters themselves, not copies.
   const StateDict& state_dict() const { return parameters_; }
-  /// Overwrites the parameters by those of the same names. Throws, and changes nothing, if a name is missing or
-  /// unknown or a shape differs; the message lists all of them.
+  /// Overwrites the parameters by those of the same names; of a tensor with several, tied weights, one is enough.
+  /// Throws, and changes nothing, if a name is missing or unknown, a shape differs, or tied weights do; the message
+  /// lists the first of each kind.
   void load_state_dict(const StateDict& state);
   /// What an optimizer trains: every parameter that needs a gradient, each once.
   std::vector<Tensor> parameters() const;

@@ -72,9 +72,9 @@ void attention(const AttentionShape& shape, const Heads<const T>& q, const Heads
                const Heads<T>& out, T* log_sums, T* weights);
 
 /// dq, dk and dv from the gradient of out; the rows of all of them are dense. Where dk and dv have the stride 0 along
-/// the last axis of the batch, what its heads contribute is added up. dq may be q's own memory, and dk and dv may be
-/// one, which gets the sum of both. `weights` are those that attention() kept, or null. With P = softmax(scale Q Kᵀ),
-/// and without dropout:
+/// the last axis of the batch, what its heads contribute is added up. dq may be q, whose rows must then be dense,
+/// too, and dk and dv may be one, which gets the sum of both. `weights` are those that attention() kept, or null. With
+/// P = softmax(scale Q Kᵀ), and without dropout:
 ///   dV = Pᵀ dO          dP = dO Vᵀ          dS = P (dP - Σ dO O)          dQ = scale dS K          dK = scale dSᵀ Q
 template <class T>
 void attention_backward(const AttentionShape& shape, const Heads<const T>& q, const Heads<const T>& k,

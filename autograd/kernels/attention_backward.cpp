@@ -160,7 +160,7 @@ void add_key_gradients(const AttentionShape& shape, const Head<T>& head, const B
     used = dropped;
   }
   const Band band = band_of(shape, block);
-  const bool begun = gradients.dkv_begun, dk_begun = begun || dk.data == dv.data;
+  const bool begun = gradients.dkv_begun, dk_begun = begun || dk.data == dv.data;  // if they are one, dv comes first
   matmul<T>(keys, shape.value_width, count, used, queries.dout, dv.data, dv.row_stride, {.accumulate = begun}, band);
   differentiate_scores(shape, block, queries.dots, weights, dscores);
   matmul<T>(keys, shape.width, count, dscores, queries.q, dk.data, dk.row_stride, {.accumulate = dk_begun}, band);

@@ -42,10 +42,11 @@ void compute(const AttentionProblem& problem) {
   });
 }
 
-/// What is largest in a backward pass is spared where it can be: dq takes the place of q, and where the values are the
-/// keys, as in merged projections, dk and dv are one sum.
+/// Two large tensors are spared: dq takes the place of a q of dense rows that nobody else sees, and where the values
+/// are the keys, as in merged projections, dk and dv are one sum.
 void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Grads& grads) {
-  const bool dq_takes_place = grads.may_overwrite(problem.q), are_one = problem.k.same(problem.v);
+  const bool dq_takes_place = problem.q.stride(-1) == 1 && grads.may_overwrite(problem.q);
+  const bool are_one = problem.k.same(problem.v);
   const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
   const HeadsOf out = problem.heads_of(problem.out);
   const HeadsOf dout = problem.heads_of(some_dout.stride(-1) == 1 ? some_dout : contiguous_values(some_dout));

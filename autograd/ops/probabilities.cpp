@@ -116,7 +116,8 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
       const Tensor counted = where(t.counted.unsqueeze(-1), softmax(logits, -1) - q, scalar(0, dtype));
       return grads.add(0, counted * t.share() * dloss);
     }
-    // With many classes there is hardly anything larger than logits: their gradient takes their place.
+    // With many classes there is hardly anything larger than logits: their gradient takes their place, or that of a
+    // contiguous copy.
     const bool in_place = grads.may_overwrite(logits);
     const Tensor from = contiguous_values(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
     with_type(dtype, [&]<class T>(T) {

@@ -400,6 +400,37 @@ TEST_CASE("attention: dq takes the place of a q that nobody else sees") {
   CHECK(peak_alone + size / 2 < peak_seen);
 }
 
+TEST_CASE("attention: a q of any strides that nobody else sees") {
+  using View = std::function<Tensor(const Tensor&)>;
+  const std::vector<std::pair<Shape, View>> views{
+      {{2, 3, 4, 300}, [](const Tensor& x) { return x.transpose(-1, -2); }},
+      {{2, 3, 300, 8}, [](const Tensor& x) { return x.slice(-1, 0, 8, 2); }},
+      {{2, 3, 600, 4}, [](const Tensor& x) { return x.slice(-2, 0, 600, 2); }},
+      {{2, 3, 300, 4, 3}, [](const Tensor& x) { return x.select(-1, 1); }},
+      {{4, 300, 3, 2},
+       [](const Tensor& x) {
+         return x.permute({3, 2, 1, 0});
+       }},
+      {{4, 300, 3, 2},
+       [](const Tensor& x) {
+         return x.permute({3, 2, 0, 1}).transpose(-1, -2);
+       }},
+      {{300, 2, 4, 3}, [](const Tensor& x) {
+         return x.permute({1, 3, 0, 2});
+       }}};
+  for (const auto& [shape, view] : views) {
+    CAPTURE(shape);
+    auto fused_view = [&](const std::vector<Tensor>& in) {
+      return attention(view(in[0] * 0.5), in[1], in[2], Mask::causal(), 0.4);
+    };
+    auto steps = [&](const std::vector<Tensor>& in) {
+      return composed(view(in[0] * 0.5), in[1], in[2], Mask::causal(), 0.4);
+    };
+    check_same({away_from_zero(shape, 1), away_from_zero({2, 3, 150, 4}, 2), away_from_zero({2, 3, 150, 5}, 3)},
+               fused_view, steps, 1e-11);
+  }
+}
+
 TEST_CASE("attention: a q that repeats its elements is not written over") {
   auto expanded = [](const std::vector<Tensor>& in) {
     return attention((in[0] * 0.5).expand({2, 3, 7, 4}), in[1], in[2], Mask::none(), 0.4);

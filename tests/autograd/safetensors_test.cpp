@@ -114,9 +114,9 @@ TEST_CASE("safetensors refuse to write what could not be read", "[safetensors]")
   CHECK_THROWS_AS(write_safetensors({{{"x", Tensor()}}, {}}), Error);
 }
 
-TEST_CASE("safetensors refuse what is no such file", "[safetensors]") {
+TEST_CASE("safetensors refuse what is not a safetensors file", "[safetensors]") {
   CHECK(error_of("") == "safetensors: 0 bytes are too few for a file");
-  CHECK_THAT(error_of("PK\x03\x04 a zip file"), ContainsSubstring("no such file"));
+  CHECK_THAT(error_of("PK\x03\x04 a zip file"), ContainsSubstring("not a safetensors file"));
   CHECK_THAT(error_of(std::string(100, '\xff')), ContainsSubstring("18446744073709551615 bytes"));
   CHECK_THAT(error_of(file_of("{}", 0).substr(0, 9)), ContainsSubstring("cut off within its header"));
   CHECK_THAT(error_of("", 0), ContainsSubstring("the header is damaged: json: the text ends"));

@@ -83,17 +83,18 @@ TEST_CASE("contiguity ignores axes that nobody steps along") {
   CHECK(is_contiguous({2, 0}, {5, 9}));
 }
 
-TEST_CASE("elements have places of their own if the strides nest") {
-  CHECK(has_own_places({2, 3}, {3, 1}));
-  CHECK(has_own_places({3, 2}, {1, 3}));          // transposed
-  CHECK(has_own_places({2, 3, 4}, {100, 2, 6}));  // every other number of rows, transposed, with gaps
-  CHECK(has_own_places({2, 1, 3}, {3, 0, 1}));    // nobody steps along an axis of one element
-  CHECK(has_own_places({}, {}));
-  CHECK(has_own_places({2, 0}, {0, 0}));
-  CHECK_FALSE(has_own_places({2, 3}, {0, 1}));         // repeated
-  CHECK_FALSE(has_own_places({3, 2}, {1, 1}));         // windows that overlap
-  CHECK_FALSE(has_own_places({2, 3, 4}, {11, 4, 1}));  // the second matrix begins with the last number of the first
-  CHECK(has_own_places({2, 3, 4}, {12, 4, 1}));
+TEST_CASE("strides nest if elements have places of their own") {
+  CHECK(strides_nest({2, 3}, {3, 1}));
+  CHECK(strides_nest({3, 2}, {1, 3}));          // transposed
+  CHECK(strides_nest({2, 3, 4}, {100, 2, 6}));  // every other number of rows, transposed, with gaps
+  CHECK(strides_nest({2, 1, 3}, {3, 0, 1}));    // nobody steps along an axis of one element
+  CHECK(strides_nest({}, {}));
+  CHECK(strides_nest({2, 0}, {0, 0}));
+  CHECK(strides_nest({4}, {-1}));                    // backwards
+  CHECK_FALSE(strides_nest({2, 3}, {0, 1}));         // repeated
+  CHECK_FALSE(strides_nest({3, 2}, {1, 1}));         // windows that overlap
+  CHECK_FALSE(strides_nest({2, 3, 4}, {11, 4, 1}));  // the second matrix begins with the last number of the first
+  CHECK(strides_nest({2, 3, 4}, {12, 4, 1}));
 }
 
 TEST_CASE("a negative axis counts from the end") {

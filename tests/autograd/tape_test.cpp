@@ -442,6 +442,19 @@ TEST_CASE("what the backward pass itself writes is not refused") {
     tape.backward(loss);
     check_close(x.grad(), stated[0]);
   }
+  for (const bool of_attention : {false, true}) {
+    // What was written over before it was read: the gradient that takes its place is not.
+    x.zero_grad();
+    Tape tape;
+    Tensor y = x * 2.0;
+    copy(f64({2, 3}, {1, 0, 2, 0, 3, 1}), detach(y));
+    const Tensor loss = of_attention ? sum(attention(y, detach(x), detach(x), Mask::none(), 1) * detach(x))
+                                     : cross_entropy(y, Ids({0, 1}));
+    const std::vector<Tensor> stated = tape.gradients(loss, {x});
+    y = Tensor();
+    tape.backward(loss);
+    check_close(x.grad(), stated[0]);
+  }
   // A gradient that is there already takes part in the loss, and in the sum of the next one.
   x.set_grad(ones({2, 3}, DType::f64));
   Tape tape;
@@ -606,6 +619,19 @@ TEST_CASE("a gradient does not depend on whether the other operand wants one, to
     CHECK(gradient_of([&](const Tensor& x) { return operation(x, b); }, a) == both[0].to_vector());
     CHECK(gradient_of([&](const Tensor& x) { return operation(a, x); }, b) == both[1].to_vector());
   }
+}
+
+TEST_CASE("a derivative that reads what it did not keep is told which one it is, and why") {
+  const Tensor x = leaf({2}, {1, 2}), constant = f64({2}, {3, 4});
+  Tape tape;
+  const Tensor kept = keep_for(constant, x);  // for the gradient of a constant, which nobody wants
+  const Tensor y =
+      record("scale", {x, constant}, copy_of(x * constant), [kept, constant](const Tensor& dy, Grads& grads) {
+        grads.add(0, dy * constant);
+        grads.add(1, dy * kept);
+      });
+  CHECK_THROWS_WITH(tape.backward(sum(y)),
+                    ContainsSubstring("backward of scale: an undefined tensor was used; what keep_for() keeps"));
 }
 
 TEST_CASE("backward frees on its way") {

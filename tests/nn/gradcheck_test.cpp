@@ -86,3 +86,12 @@ TEST_CASE("a part that was not named is reported, and a module without parameter
   CHECK_THAT(check_parameters(empty, [&] { return empty(normal({3}, 1)); }).problem,
              ContainsSubstring("the module has no parameters"));
 }
+
+TEST_CASE("a module of f32 is refused by the name of its parameter") {
+  const Linear module(3, 2);
+  CHECK_THROWS_WITH(check_parameters(module,
+                                     [&] {
+                                       return module(normal({4, 3}, 3, DType::f32));
+                                     }),
+                    ContainsSubstring("check_parameters: weight is f32; differences need f64: make the module with"));
+}

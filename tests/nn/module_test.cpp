@@ -133,10 +133,31 @@ TEST_CASE("module: all that is wrong with a state dict is said at once, and noth
                                                       ContainsSubstring("first.weight is missing") &&
                                                       ContainsSubstring("others.1.weight is missing") &&
                                                       ContainsSubstring("frist.weight is not in the model"));
+  state.clear();
+  for (int i = 0; i < 9; ++i) state.emplace_back(text("other.", i), zeros({1}));
+  CHECK_THROWS_WITH(whole.load_state_dict(state), ContainsSubstring("scale is missing; ") &&
+                                                      ContainsSubstring("; other.5 is not in the model; and 3 more") &&
+                                                      !ContainsSubstring("other.6"));
   state = before;
   state.push_back(state[0]);
   CHECK_THROWS_WITH(whole.load_state_dict(state), ContainsSubstring(state[0].first + " is there twice"));
   CHECK(same_bits(whole.state_dict(), before));
+}
+
+TEST_CASE("module: tied weights may be named once, but must not differ") {
+  const Tensor weight = normal({3, 3}, 1, DType::f32);
+  for (const char* name : {"in.weight", "out.weight"}) {
+    Tied tied;
+    tied.load_state_dict({{name, weight}});
+    CHECK(same_bits(detach(tied.in.weight), weight));
+  }
+  Tied tied;
+  tied.load_state_dict({{"out.weight", weight}, {"in.weight", copy_of(weight)}});
+  CHECK(same_bits(detach(tied.in.weight), weight));
+  CHECK_THROWS_WITH(tied.load_state_dict({{"in.weight", weight}, {"out.weight", weight * 2.0}}),
+                    ContainsSubstring("in.weight and out.weight differ, but are one tensor in the model"));
+  CHECK(same_bits(detach(tied.in.weight), weight));
+  CHECK_THROWS_WITH(tied.load_state_dict({}), ContainsSubstring("in.weight is missing; out.weight is missing"));
 }
 
 TEST_CASE("module: zero_grad drops the gradients of all parts") {
