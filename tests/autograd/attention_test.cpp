@@ -420,10 +420,10 @@ TEST_CASE("attention: a q of any strides that nobody else sees") {
        }}};
   for (const auto& [shape, view] : views) {
     CAPTURE(shape);
-    auto fused_view = [&](const std::vector<Tensor>& in) {
+    auto fused_view = [&view = view](const std::vector<Tensor>& in) {
       return attention(view(in[0] * 0.5), in[1], in[2], Mask::causal(), 0.4);
     };
-    auto steps = [&](const std::vector<Tensor>& in) {
+    auto steps = [&view = view](const std::vector<Tensor>& in) {
       return composed(view(in[0] * 0.5), in[1], in[2], Mask::causal(), 0.4);
     };
     check_same({away_from_zero(shape, 1), away_from_zero({2, 3, 150, 4}, 2), away_from_zero({2, 3, 150, 5}, 3)},
