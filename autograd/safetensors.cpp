@@ -149,8 +149,9 @@ std::string_view header_of(std::string_view bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < length_bytes) fail("safetensors: ", bytes.size(), " bytes are too few for a file");
   std::memcpy(&length, bytes.data(), length_bytes);
-  if (length > longest_header)
+  if (length > longest_header) {
     fail("safetensors: this is not a safetensors file: its header would have ", length, " bytes");
+  }
   if (length > bytes.size() - length_bytes) {
     fail("safetensors: the file is cut off within its header, or is not a safetensors file: it has ",
          bytes.size() - length_bytes, " bytes where the header should have ", length);
