@@ -14,12 +14,10 @@ namespace reel::kernels {
 // A panel is the part of b that a column of tiles needs: `slab_depth` rows of it, one tile wide. The tiles use it in
 // turn, one below the other. The deeper a panel is, the less often c is visited; at this depth it still fits the second
 // cache together with the rows of a that go with it. Where a lies row by row, a tile's 14 rows are 14 lines for every
-// 16 of the k; column by column, each k has a line or two of its own, and half as many k fill the first cache. Where a
-// is copied, a tile's part of it should stay in the first cache together with a panel, with room for what is fetched
-// and stored meanwhile.
+// 16 of the k; column by column, each k has a line or two of its own, and half as many k fill the first cache. Half
+// as many are better where a is copied, too: a tile's part of it should stay there together with a panel.
 inline constexpr int64_t slab_depth = 512;
-inline constexpr int64_t slab_depth_along_columns = slab_depth / 2;
-inline constexpr int64_t slab_depth_of_copies = 192;
+inline constexpr int64_t shallow_slab_depth = slab_depth / 2;
 
 // A block of c is what one thread works on: small enough that there are several, large enough that a panel meets many
 // rows and that these rows, once they are in the second cache, meet many panels. If c has many rows, each block has

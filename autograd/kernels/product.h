@@ -70,9 +70,8 @@ Strategy choose(const Product<T>& x) {
                            (x.a.col_stride == 1 || along_columns);
   // cut.h says why slabs differ in depth. A narrow c is an exception: visits of it are the larger part of the work.
   const bool is_narrow = x.n <= panel_width<T> * block_panels;
-  const int64_t depth = packs_a || (copies_a && !is_narrow) ? slab_depth_of_copies
-                        : along_columns                     ? slab_depth_along_columns
-                                                            : slab_depth;
+  const bool is_shallow = along_columns || (copies_a && !is_narrow);
+  const int64_t depth = is_shallow ? shallow_slab_depth : slab_depth;
   return {along_columns,
           copies_a,
           packs_a,
