@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -32,8 +33,10 @@ int default_threads(std::size_t cores) {
     throw std::invalid_argument("REEL_THREADS is '" + std::string(text) + "'; need a whole number from 1 to " +
                                 std::to_string(max_threads));
   }
-  std::size_t count = cores > 0 ? cores : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<int>(std::min<std::size_t>(count, max_threads));
+  if (cores == 0) cores = std::max(1u, std::thread::hardware_concurrency());
+  // Rounded down: where threads get less time than they need, all wait for the one that has been stopped.
+  const double granted = std::max(1.0, std::floor(granted_cores()));
+  return static_cast<int>(std::min({static_cast<double>(cores), granted, static_cast<double>(max_threads)}));
 }
 
 /// True on workers, and on the calling thread while it works a loop off: loops within are not shared out again.

@@ -40,8 +40,9 @@ constexpr int64_t grain_for(int64_t size, int64_t elements = elements_per_chunk)
 }
 
 /// How many threads share a loop, the calling one among them. At first as many as the environment variable
-/// REEL_THREADS says, or else as there are cores that this process may use. Throws std::invalid_argument, as does the
-/// first loop that is worth several threads, if REEL_THREADS is neither empty nor a number from 1 to 1024.
+/// REEL_THREADS says, or else as there are cores that this process may use, or as its container grants it the time of.
+/// Throws std::invalid_argument, as does the first loop that is worth several threads, if REEL_THREADS is neither empty
+/// nor a number from 1 to 1024.
 int threads();
 
 /// From 1 to 1024; throws std::invalid_argument outside, std::logic_error from within a parallel_for.
