@@ -14,16 +14,24 @@
 namespace reel {
 namespace {
 
+/// What the two checks say differently.
+struct Wording {
+  const char* name;
+  const char* if_zero;
+};
+constexpr Wording first_order{"gradcheck", "does the result depend on this very tensor?"};
+constexpr Wording second_order{"gradgradcheck", "is f linear in this tensor, or does it not depend on it?"};
+
 /// Contiguous copies of the inputs that ask for gradients.
-std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
+std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs, const char* name) {
   std::vector<Tensor> leaves;
-  if (inputs.empty()) fail("gradcheck: there are no inputs; need one at least");
+  if (inputs.empty()) fail(name, ": there are no inputs; need one at least");
   for (std::size_t n = 0; n < inputs.size(); ++n) {
     const Tensor& input = inputs[n];
-    if (input.dtype() != DType::f64) fail("gradcheck: an input is f32; differences need f64");
-    if (input.numel() == 0) fail("gradcheck: input ", n, " is ", input.shape(), ", without an element to check");
+    if (input.dtype() != DType::f64) fail(name, ": input ", n, " is f32; differences need f64");
+    if (input.numel() == 0) fail(name, ": input ", n, " is ", input.shape(), ", without an element to check");
     for (const double x : input.to_vector()) {
-      if (!std::isfinite(x)) fail("gradcheck: input ", n, " ", input.shape(), " holds ", x, "; need finite numbers");
+      if (!std::isfinite(x)) fail(name, ": input ", n, " ", input.shape(), " holds ", x, "; need finite numbers");
     }
     leaves.push_back(copy_of(input).set_requires_grad());
   }
@@ -42,10 +50,9 @@ Tensor weighted_sum(const Tensor& y, const Tensor& w, const std::vector<Tensor>&
   return total;
 }
 
-}  // namespace
-
-GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, const GradcheckOptions& options) {
-  std::vector<Tensor> leaves = leaves_of(inputs);
+GradcheckResult check(const Wording& wording, const Differentiable& f, const std::vector<Tensor>& inputs,
+                      const GradcheckOptions& options) {
+  std::vector<Tensor> leaves = leaves_of(inputs, wording.name);
   Tensor cotangent;
   std::vector<Tensor> gradients;
   {
@@ -88,12 +95,17 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
       if (std::isnan(share) || share > result.worst) result.worst = share;  // NaN is the worst: nothing is greater
     }
     if (all_zero && !stated.empty() && result.problem.empty()) {
-      result.problem =
-          text("input ", n, " ", inputs[n].shape(),
-               ": the whole gradient is zero, so nothing was checked; does the result depend on this very tensor?");
+      result.problem = text("input ", n, " ", inputs[n].shape(),
+                            ": the whole gradient is zero, so nothing was checked; ", wording.if_zero);
     }
   }
   return result;
+}
+
+}  // namespace
+
+GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs, const GradcheckOptions& options) {
+  return check(first_order, f, inputs, options);
 }
 
 GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
@@ -109,7 +121,7 @@ GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>
     for (const Tensor& dx : tape->gradients(loss, x, CreateGraph::yes)) flat.push_back(reshape(dx, {-1}));
     return cat(flat, 0);
   };
-  return gradcheck(gradient, inputs, options);
+  return check(second_order, gradient, inputs, options);
 }
 
 }  // namespace reel

@@ -166,6 +166,7 @@ std::string write_safetensors(const Safetensors& content) {
   check_names("entries of the metadata", content.metadata);
   for (const auto& [name, tensor] : content.tensors) {
     if (name == metadata_key) fail("safetensors: no tensor may be named ", metadata_key);
+    if (!tensor.defined()) fail("safetensors: ", quoted(name), " is an undefined tensor");
   }
   std::vector<int64_t> starts = lay_out(content.tensors);
   Json::Object header;

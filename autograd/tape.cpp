@@ -54,7 +54,7 @@ struct Tape::Pass {
 };
 
 Tape::Tape() : serial_(next_serial()) {
-  if (current) fail("Tape: another tape already records on this thread; let it go out of scope first");
+  if (current) fail("Tape: another tape records on this thread; let it die first (gradient checks begin one, too)");
   current = this;
 }
 

@@ -39,7 +39,7 @@ void Module::load_state_dict(const StateDict& state) {
       if (&other == &parameter || !other.same(parameter)) continue;
       const Tensor* const others = find(state, other_name);  // files may name tied weights once
       if (!value) value = others;
-      if (value && others && !same_numbers(*value, *others)) {
+      if (value && others && name < other_name && !same_numbers(*value, *others)) {  // said once of each two
         here.push_back(text(name, " and ", other_name, " differ, but are one tensor in the model"));
       }
     }

@@ -106,6 +106,8 @@ TEST_CASE("safetensors refuse to write what could not be read", "[safetensors]")
   Tensor x = zeros({1});
   CHECK_THROWS_WITH(write_safetensors({{{"x", x}, {"y", x}, {"x", x}}, {}}),
                     ContainsSubstring("two tensors are named \"x\""));
+  CHECK_THROWS_WITH(write_safetensors({{{"x", ones({1})}, {"y", Tensor()}}, {}}),
+                    "safetensors: \"y\" is an undefined tensor");
   CHECK_THROWS_AS(write_safetensors({{{"__metadata__", x}}, {}}), Error);
   CHECK_THROWS_WITH(write_safetensors({{{"x", x}}, {{"k", "1"}, {"j", "1"}, {"k", "2"}}}),
                     ContainsSubstring("safetensors: two entries of the metadata are named \"k\""));
