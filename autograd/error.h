@@ -7,7 +7,8 @@
 
 namespace reel {
 
-/// Everything that Reel refuses. what() is one line that can be shown to a user as it is.
+/// Everything that Reel refuses, but for numbers of threads (kernels/parallel.h). what() is one line that can be shown
+/// to a user as it is.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
