@@ -34,12 +34,13 @@ void Module::load_state_dict(const StateDict& state) {
   std::vector<std::string> here, there;  // what the model lacks, what the state has that it should not
   std::vector<const Tensor*> values;     // for each parameter
   for (const auto& [name, parameter] : parameters_) {
-    const Tensor* value = find(state, name);
+    const Tensor* const own = find(state, name);
+    const Tensor* value = own;
     for (const auto& [other_name, other] : parameters_) {
       if (&other == &parameter || !other.same(parameter)) continue;
-      const Tensor* const others = find(state, other_name);  // files may name tied weights once
-      if (!value) value = others;
-      if (value && others && name < other_name && !same_numbers(*value, *others)) {  // said once of each two
+      const Tensor* const others = find(state, other_name);
+      if (!value) value = others;                                                // files may name tied weights once
+      if (own && others && name < other_name && !same_numbers(*own, *others)) {  // said once of each two
         here.push_back(text(name, " and ", other_name, " differ, but are one tensor in the model"));
       }
     }

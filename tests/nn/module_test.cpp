@@ -161,6 +161,18 @@ TEST_CASE("module: tied weights may be named once, but must not differ") {
   CHECK_THROWS_WITH(tied.load_state_dict({}), ContainsSubstring("in.weight is missing; out.weight is missing"));
 }
 
+TEST_CASE("module: of three tied weights, the two that differ are named") {
+  struct Thrice : Module {
+    Thrice()
+        : first(child("first", Linear(3, 3, Bias::no))), last(child("last", first)), middle(child("middle", first)) {}
+    Linear first, last, middle;
+  };
+  const Tensor weight = normal({3, 3}, 1, DType::f32);
+  CHECK_THROWS_WITH(Thrice().load_state_dict({{"last.weight", weight}, {"middle.weight", weight * 2.0}}),
+                    "load_state_dict: the weights are of another model: last.weight and middle.weight differ, but are "
+                    "one tensor in the model");
+}
+
 TEST_CASE("module: zero_grad drops the gradients of all parts") {
   const Whole whole;
   {
