@@ -80,15 +80,14 @@ class ClassifyTask : public Task {
 
   std::optional<Score> score() override {
     if (config_.final_run) return std::nullopt;  // the test part is looked at once, in the end
-    score_ = score_now();
-    return score_;
+    return score_now();
   }
 
-  void show(const std::string& when, bool scored) override {
-    if (scored && !config_.final_run) std::cout << when << "  validation " << line_of_texts(score_) << std::endl;
+  void show(const std::string& when, const std::optional<Score>& score) override {
+    if (score) std::cout << when << "  validation " << line_of_texts(*score) << std::endl;
   }
 
-  StringPairs finish() override {
+  StringPairs finish(const std::optional<Score>& validated) override {
     finished_ = true;
     for (const Prediction& prediction : predictions()) {
       std::cout << (prediction.guess == prediction.label ? "  right  " : "  wrong  ") << prediction.guess << "  "
@@ -97,11 +96,11 @@ class ClassifyTask : public Task {
     const std::string part = config_.final_run ? "test" : "validation";
     const Score words = score_of_baseline(corpus_, config_.training.seed);
     std::cout << part << " bag of words  " << line_of_texts(words) << std::endl;
-    if (config_.final_run) score_ = score_now();
-    std::cout << part << ' ' << config_.model << "  " << line_of_texts(score_) << std::endl;
+    const Score score = validated ? *validated : score_now();
+    std::cout << part << ' ' << config_.model << "  " << line_of_texts(score) << std::endl;
     StringPairs results;
     if (config_.final_run) {
-      results = {{"test loss", short_number(score_.loss, 4)}, {"test accuracy", short_number(score_.accuracy, 4)}};
+      results = {{"test loss", short_number(score.loss, 4)}, {"test accuracy", short_number(score.accuracy, 4)}};
     }
     results.emplace_back("a bag of words' accuracy", short_number(words.accuracy, 4));
     return results;
@@ -172,7 +171,6 @@ class ClassifyTask : public Task {
   LabelledCorpus corpus_;
   std::unique_ptr<nn::Classifier> model_;
   data::BatchSampler sampler_;
-  Score score_;
   bool finished_ = false;
 };
 

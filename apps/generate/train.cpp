@@ -54,12 +54,9 @@ class GenerateTask : public Task {
     return {nll_loss(log_probs, batch.targets), batch.targets.numel(), count_hits(log_probs, batch.targets)};
   }
 
-  std::optional<Score> score() override {
-    score_ = score_of(corpus_.validation, "validation");
-    return score_;
-  }
+  std::optional<Score> score() override { return score_of(corpus_.validation, "validation"); }
 
-  void show(const std::string& when, bool scored) override {
+  void show(const std::string& when, const std::optional<Score>& score) override {
     if (config_.sample_length > 0) {
       Generator generator = random_stream(config_.training.seed, Stream::samples_and_splits);
       std::ostringstream sample;
@@ -72,10 +69,10 @@ class GenerateTask : public Task {
       std::cout << "--- " << when << " ---\n"
                 << sample.str() << (cut_short ? "\n--- cut short: the report leaves it out" : "\n---") << std::endl;
     }
-    if (scored) std::cout << "validation " << line_of_tokens(score_) << std::endl;
+    if (score) std::cout << "validation " << line_of_tokens(*score) << std::endl;
   }
 
-  StringPairs finish() override {
+  StringPairs finish(const std::optional<Score>&) override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
     std::cout << "test " << line_of_tokens(tested) << std::endl;
@@ -152,7 +149,6 @@ class GenerateTask : public Task {
   std::unique_ptr<nn::LanguageModel> model_;
   Generator batches_;
   std::optional<data::TextDataset> text_;
-  Score score_;
   StringPairs samples_;  // when, and what was written
 };
 

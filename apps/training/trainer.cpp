@@ -136,7 +136,7 @@ void Trainer::run(const std::optional<Checkpoint>& saved) {
               << " train --resume --out" << (looks_like_option ? '=' : ' ') << shell_word(config_.out) << std::endl;
     return;
   }
-  write_report(task_.finish());
+  write_report(task_.finish(score_));
   std::cout << "saved " << folder_->checkpoint().string() << std::endl;
 }
 
@@ -160,11 +160,10 @@ void Trainer::introduce() const {
 bool Trainer::take_steps() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + (is_recorded_ ? 1 : 0));
   if (steps_done_ == 0) {
-    task_.show("before training", false);
+    task_.show("before training", score_);
   } else if (is_recorded_ && is_scored()) {
-    const bool is_complete = steps_done_ >= plan_.steps;
-    if (is_complete) score_ = task_.score();                    // for its end, which comes again
-    task_.show(text("after step ", steps_done_), is_complete);  // again: the checkpoint was saved before
+    if (steps_done_ >= plan_.steps) score_ = task_.score();  // for its end, which comes again
+    task_.show(text("after step ", steps_done_), score_);    // again: the checkpoint was saved before
   }
   progress_.emplace(plan_.steps, steps_done_);
   if (!is_recorded_) {
@@ -200,7 +199,7 @@ void Trainer::end_interval() {
   const Score trained = interval_score_.score();
   const std::string when = text("after step ", steps_done_);
   std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learning_rate) << std::endl;
-  task_.show(when, true);
+  task_.show(when, score_);
   write_report();
 }
 
@@ -218,7 +217,7 @@ void Trainer::count() {
   claim_folder();
   score_ = task_.score();
   metrics_->write(0, {{"validation_loss", score_->loss}, {"validation_accuracy", score_->accuracy}});
-  task_.show("after counting", true);
+  task_.show("after counting", score_);
 }
 
 /// The gradient is that of the mean loss of all predictions of the step, whichever batch they are in.

@@ -44,11 +44,11 @@ class Task {
   virtual BatchLoss next_loss() = 0;
   /// Scores the validation part, if there is one.
   virtual std::optional<Score> score() = 0;
-  /// Prints that score if it is `scored`, and whatever shows what the model can do: `when` says after which step. It is
-  /// not scored before the first step, nor when a resumed run shows again what it had reached.
-  virtual void show(const std::string& when, bool scored) = 0;
-  /// After the last step: prints what the run came to, and returns it for the report.
-  virtual StringPairs finish() = 0;
+  /// Prints that score, and whatever shows what the model can do: `when` says after which step. There is no score
+  /// before the first step, nor when a resumed run shows again what it had reached.
+  virtual void show(const std::string& when, const std::optional<Score>& score) = 0;
+  /// After the last step, and its score: prints what the run came to, and returns it for the report.
+  virtual StringPairs finish(const std::optional<Score>& score) = 0;
 
   /// Prefix of TensorBoard's tags: "translation/train-loss".
   virtual std::string topic() const = 0;

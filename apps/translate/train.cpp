@@ -58,14 +58,11 @@ class TranslateTask : public Task {
             count_hits(logits, batch.outputs)};
   }
 
-  std::optional<Score> score() override {
-    score_ = evaluate(model_, validation_, config_.training.batch_size);
-    return score_;
-  }
+  std::optional<Score> score() override { return evaluate(model_, validation_, config_.training.batch_size); }
 
-  void show(const std::string& when, bool scored) override {
-    if (!scored) return;
-    std::cout << when << "  validation " << line_of_tokens(score_) << '\n';
+  void show(const std::string& when, const std::optional<Score>& score) override {
+    if (!score) return;
+    std::cout << when << "  validation " << line_of_tokens(*score) << '\n';
     for (const auto& [source, reference, translation] : examples(2)) {
       std::cout << "  source     " << source << "\n  reference  " << reference << "\n  model      " << translation
                 << '\n';
@@ -73,7 +70,7 @@ class TranslateTask : public Task {
     std::cout << std::flush;
   }
 
-  StringPairs finish() override {
+  StringPairs finish(const std::optional<Score>&) override {
     if (!config_.final_run) return finish_part("validation", validation_text_);
     StringPairs results;
     for (const auto& [name, text] : tests_) {
@@ -174,7 +171,6 @@ class TranslateTask : public Task {
   data::ParallelText validation_text_;
   std::map<std::string, data::ParallelText> tests_;
   data::BatchSampler sampler_;
-  Score score_;
 };
 
 /// Throws UsageError for other languages than those of the built-in sentences.
