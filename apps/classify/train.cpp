@@ -181,6 +181,9 @@ void train(Options& options, ClassifyConfig& config) {
   const std::optional<Checkpoint> saved =
       begin_run("classify", options, training, config.data.empty() ? review_defaults() : StringPairs{});
   options.refuse_idle();
+  if (config.final_run && options.given("split")) {
+    throw UsageError("--split: --final trains on the whole training part; leave out one of them");
+  }
   if (config.data.empty()) refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
   TrainedClassifier trained;
   if (saved) trained = restore_classifier(*saved);

@@ -87,6 +87,8 @@ TEST_CASE("classify: wrong command lines are refused", "[classify]") {
   check_refused(here.run("classify", "predcit"), 2, "did you mean predict?");
   check_refused(here.train("classify", "--model bert"), 2, "--model: \"bert\" is none of ctransformer, ");
   check_refused(here.train("classify", "--split 1"), 2, "--split: 1 is out of range");
+  check_refused(here.train("classify", "--final --split 0.5"), 2,
+                "--split: --final trains on the whole training part; leave out one of them");
   check_refused(here.train("classify", "-M 0"), 2, "--max: 0 is out of range");
   check_refused(here.train("classify", "-V 4"), 2, "--vocab-size: 4 is out of range");
   check_refused(here.train("classify", "--keep middle"), 2, "--keep: \"middle\" is none of start, end");
