@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -10,21 +9,14 @@
 
 namespace reel {
 
-Ids::Ids(Shape shape, std::vector<std::int32_t> values)
-    : shape_(shape), values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {
+Ids::Ids(Shape shape, std::vector<std::int32_t> values) : shape_(shape), values_(std::move(values)) {
   check_size("Ids", shape_);
   if (reel::numel(shape_) != numel()) {
     fail("Ids: ", numel(), " values do not fill the shape ", shape_, " of ", reel::numel(shape_));
   }
 }
 
-Ids::Ids(std::vector<std::int32_t> values)
-    : shape_{std::ssize(values)}, values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {}
-
-std::vector<std::int32_t>& Ids::own() {
-  if (values_.use_count() > 1) values_ = std::make_shared<std::vector<std::int32_t>>(*values_);
-  return *values_;
-}
+Ids::Ids(std::vector<std::int32_t> values) : shape_{std::ssize(values)}, values_(std::move(values)) {}
 
 Ids Ids::zeros(Shape shape) {
   check_size("Ids::zeros", shape);
@@ -39,7 +31,9 @@ Ids Ids::zeros(Shape shape) {
 
 Ids Ids::arange(int64_t count) {
   constexpr int64_t most = int64_t{1} << 31;
-  if (count > most) fail("Ids::arange: ", count, " ids; need at most ", most, ", which 32 bits hold");
+  if (count < 0 || count > most) {
+    fail("Ids::arange: ", count, " ids; need 0 or more, and at most ", most, ", which 32 bits hold");
+  }
   Ids ids = zeros({count});
   std::iota(ids.values().begin(), ids.values().end(), 0);
   return ids;

@@ -1,11 +1,11 @@
 #pragma once
 // Ids: a shaped, contiguous array of 32-bit integers for what is counted and never differentiated: token ids, labels,
 // positions, argmax results, and yes/no conditions (1 and 0). A type of its own, so that mixing up ids and values
-// does not compile. Unlike tensors, Ids are values: copies share memory only until one of them is written to, and what
-// a tape keeps for its derivatives stays as it was.
+// does not compile. Unlike tensors, Ids are values: copies share no memory, and what a tape keeps for its derivatives
+// stays as it was.
 
 #include <cstdint>
-#include <memory>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -27,12 +27,12 @@ class Ids {
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
   int64_t size(int axis) const { return shape_[normal_axis("Ids::size", axis, rank())]; }
-  int64_t numel() const { return static_cast<int64_t>(values_->size()); }
+  int64_t numel() const { return std::ssize(values_); }
 
-  const std::int32_t* data() const { return values_->data(); }
-  std::int32_t* data() { return own().data(); }
-  std::span<const std::int32_t> values() const { return *values_; }
-  std::span<std::int32_t> values() { return own(); }
+  const std::int32_t* data() const { return values_.data(); }
+  std::int32_t* data() { return values_.data(); }
+  std::span<const std::int32_t> values() const { return values_; }
+  std::span<std::int32_t> values() { return values_; }
 
   /// The same values under another shape.
   Ids view(Shape shape) const;
@@ -40,11 +40,8 @@ class Ids {
   Ids unsqueeze(int axis) const;
 
  private:
-  /// The values, of which nobody else has a copy.
-  std::vector<std::int32_t>& own();
-
   Shape shape_;
-  std::shared_ptr<std::vector<std::int32_t>> values_;
+  std::vector<std::int32_t> values_;
 };
 
 /// Throws, naming `operation`, unless every id is in 0 .. size - 1.

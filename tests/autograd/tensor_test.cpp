@@ -148,7 +148,6 @@ TEST_CASE("shapes of more elements than can be counted are refused") {
   CHECK_THROWS_WITH(zeros({0}).view({many, 0, many}), ContainsSubstring(why));
   CHECK_THROWS_WITH(Ids::zeros({many, many}), ContainsSubstring(why));
   CHECK_THROWS_WITH(Ids::zeros({-1}), "Ids::zeros: the shape (-1,) has a negative size");
-  CHECK_THROWS_WITH(Ids::arange(-1), ContainsSubstring("has a negative size"));
   CHECK_THROWS_WITH(Ids({-2, -3}, {1, 2, 3, 4, 5, 6}), ContainsSubstring("has a negative size"));
 }
 
