@@ -11,10 +11,12 @@
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/kernels/control_groups.h"
 #include "autograd/kernels/machine.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
@@ -43,9 +45,10 @@ std::size_t size_of_block(std::size_t bytes) {
   return round_up(bytes, std::max<std::size_t>(cache_line, std::bit_ceil(bytes) / 8));
 }
 
-/// Bytes that the machine has. More can be asked for, but not used.
-std::size_t physical_memory() {
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+/// Bytes that the machine has, or its container. More can be asked for, but not used.
+std::size_t usable_memory() {
+  const double physical = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return static_cast<std::size_t>(std::min(physical, kernels::granted_memory()));
 }
 
 // For the address sanitizer, where it is on: what it would not see in memory that is never given back to the system.
@@ -60,8 +63,11 @@ void forbid_access([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size
 #endif
 }
 
-/// To a hundredth.
-double gib(std::size_t bytes) { return std::round(static_cast<double>(bytes) / (1 << 30) * 100) / 100; }
+/// "1.25 GiB", "3 MiB"
+std::string in_words(std::size_t bytes) {
+  const double mib = static_cast<double>(bytes) / (1 << 20);
+  return mib < 1024 ? text(std::ceil(mib), " MiB") : text(std::round(mib / 1024 * 100) / 100, " GiB");
+}
 
 /// The free parts of the range; neighbours are one.
 class Holes {
@@ -88,8 +94,13 @@ class Holes {
         std::find_if(holes_.begin(), holes_.end(), [&](const auto& hole) { return hole.second >= size; });
     if (found == holes_.end()) return nullptr;
     const auto [begin, available] = *found;
-    const auto next = holes_.erase(found);
-    if (available > size) holes_.emplace_hint(next, begin + size, available - size);
+    const auto next = std::next(found);
+    auto rest = holes_.extract(found);  // and put back: a new entry might find no memory
+    if (available > size) {
+      rest.key() = begin + size;
+      rest.mapped() = available - size;
+      holes_.insert(next, std::move(rest));
+    }
     return begin;
   }
 
@@ -99,7 +110,7 @@ class Holes {
 
 class Pool {
  public:
-  /// As many addresses as the machine has memory. They take none until they are used.
+  /// As many addresses as there is memory. They take none until they are used.
   Pool() {
     for (; limit_ > huge_page; limit_ /= 2) {  // fewer where a process may not have so many
       void* const range =
@@ -165,7 +176,7 @@ class Pool {
     if (free.empty()) {
       if (!has_room(size)) fail_for_want_of(size);
       void* const block = std::aligned_alloc(cache_line, size);
-      if (!block) throw std::bad_alloc();
+      if (!block) fail_for_want_of(size);
       reserve(size);
       return static_cast<std::byte*>(block);
     }
@@ -183,11 +194,12 @@ class Pool {
   }
 
   [[noreturn]] void fail_for_want_of(std::size_t bytes) const {
-    fail("out of memory: ", gib(bytes), " GiB more are needed where ", gib(stats_.reserved), " of ", gib(limit_),
-         " GiB are taken (", gib(stats_.current), " in use); make the batch, the texts or the model smaller");
+    fail("out of memory: ", in_words(bytes), " more are needed where ", in_words(stats_.reserved), " of ",
+         in_words(limit_), " are taken (", in_words(stats_.current),
+         " in use); make the batch, the texts or the model smaller");
   }
 
-  std::size_t limit_ = physical_memory();
+  std::size_t limit_ = usable_memory();
   std::mutex mutex_;
   std::map<std::size_t, std::vector<std::byte*>> small_;  // free blocks of each size
   Holes holes_;

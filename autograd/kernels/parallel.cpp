@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/kernels/control_groups.h"
 #include "autograd/kernels/cores.h"
 #include "autograd/kernels/machine.h"
 
