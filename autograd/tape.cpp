@@ -68,7 +68,7 @@ bool Tape::has_recorded(const Tensor& x) const { return x.impl().tape == serial_
 
 bool Tape::needs_any(Inputs inputs) const {
   return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const Tensor& x) { return has_recorded(x) || x.requires_grad(); });
+                     [&](const Tensor& x) { return x.defined() && (has_recorded(x) || x.requires_grad()); });
 }
 
 bool needs_gradient(const Tensor& x) {
@@ -79,6 +79,7 @@ bool needs_gradient(const Tensor& x) {
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
 
 Tape::Edge Tape::edge_of(const Tensor& x) const {
+  if (!x.defined()) return {};
   if (has_recorded(x)) return {Edge::entry, x.impl().entry, {}};
   if (x.requires_grad()) return {Edge::leaf, 0, x};
   return {};
@@ -234,9 +235,7 @@ const Tape::Edge& Grads::edge_of(std::size_t input) const {
   return entry_.inputs[input];
 }
 
-bool Grads::needs(std::size_t input) const {
-  return input < entry_.inputs.size() && pass_.gradient_of(entry_.inputs[input]) != nullptr;
-}
+bool Grads::needs(std::size_t input) const { return pass_.gradient_of(edge_of(input)) != nullptr; }
 
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Edge& edge = edge_of(input);

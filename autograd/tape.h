@@ -30,7 +30,8 @@ class Grads;
 /// Takes the gradient dy of an operation's result and adds those of the inputs that need one.
 using Backward = std::function<void(const Tensor& dy, Grads& grads)>;
 
-/// The inputs of an operation, in the order in which its derivative names them. Lives as long as the call.
+/// The inputs of an operation, in the order in which its derivative names them. An undefined tensor stands for one that
+/// was not given: nobody wants its gradient. Lives as long as the call.
 class Inputs {
  public:
   Inputs(std::initializer_list<Tensor> tensors) : tensors_(tensors.begin(), tensors.size()) {}
@@ -137,7 +138,7 @@ class Tape {
 /// Collects the gradients of one operation's inputs, on behalf of its derivative.
 class Grads {
  public:
-  /// Whether there is such an input and anybody wants its gradient.
+  /// Whether anybody wants the gradient of this input. Throws where there is no such input, as all below do.
   bool needs(std::size_t input) const;
 
   /// Adds dx to the gradient of this input. If the input was broadcast, dx may have the broadcast shape: it is summed
@@ -159,7 +160,6 @@ class Grads {
  private:
   friend class Tape;
   Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
-  /// Throws where there is no such input.
   const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);

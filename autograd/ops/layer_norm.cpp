@@ -44,7 +44,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   if (weight.defined()) {
     for (const Tensor& parameter : {weight, bias}) {
       if (parameter.shape() != Shape{n}) {
-        fail("layer_norm: weight or bias is ", parameter.shape(), ", the last axis of x ", x.shape(), " has ", n);
+        fail("layer_norm: weight is ", weight.shape(), ", bias ", bias.shape(), ", but the last axis of x ", x.shape(),
+             " has ", n);
       }
       check_same_dtype("layer_norm", x, parameter);
     }
@@ -62,13 +63,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                         static_cast<T>(epsilon), data_if_any<T>(added), y.data<T>(), means.data<T>(), rstds.data<T>());
   });
 
-  std::vector<Tensor> inputs{x};
-  if (weight.defined()) inputs.insert(inputs.end(), {weight, bias});
-  const std::size_t of_residual = inputs.size();
-  if (residual.defined()) inputs.push_back(residual);
-  auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon, of_residual](const Tensor& dy,
-                                                                                          Grads& grads) {
-    if (grads.needs(of_residual)) grads.add(of_residual, dy);
+  auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon](const Tensor& dy, Grads& grads) {
+    grads.add(3, dy);
     if (Tape::recording()) return composed_backward(x, weight, epsilon, dy, grads);
     const Tensor gradient = contiguous_values(dy);
     Tensor dx(dy.shape(), dy.dtype()), dweight({n}, dy.dtype()), dbias({n}, dy.dtype());
@@ -77,12 +73,10 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                                    gradient.data<T>(), dx.data<T>(), dweight.data<T>(), dbias.data<T>());
     });
     grads.add(0, dx);
-    if (weight.defined()) {
-      grads.add(1, dweight);
-      grads.add(2, dbias);
-    }
+    grads.add(1, dweight);
+    grads.add(2, dbias);
   };
-  return record("layer_norm", inputs, y, backward);
+  return record("layer_norm", {x, weight, bias, residual}, y, backward);
 }
 
 }  // namespace reel

@@ -117,10 +117,6 @@ Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, cons
   return reshape(y, with_last(x.shape(), out));
 }
 
-std::vector<Tensor> inputs_of_affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return bias.defined() ? std::vector<Tensor>{x, weight, bias} : std::vector<Tensor>{x, weight};
-}
-
 /// Those of x Wᵀ + b, from its own gradient; x, which is kept for dW alone, has this shape.
 void add_affine_gradients(Grads& grads, const Tensor& x, const Shape& shape, const Tensor& weight,
                           const Tensor& some_dy) {
@@ -133,7 +129,7 @@ void add_affine_gradients(Grads& grads, const Tensor& x, const Shape& shape, con
 /// y = x Wᵀ + b          dx = dy W          dW = dyᵀ x          db = Σ dy
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Rows layout) {
   const Tensor y = affine("linear", x, weight, bias, Relu::no, layout);
-  return record("linear", inputs_of_affine(x, weight, bias), y,
+  return record("linear", {x, weight, bias}, y,
                 [x = keep_for(weight, x), shape = x.shape(), weight](const Tensor& dy, Grads& grads) {
                   add_affine_gradients(grads, x, shape, weight, dy);
                 });
@@ -163,7 +159,7 @@ Tensor spaced_linear(const Tensor& x, const Tensor& weight) { return linear(x, w
 /// y = max(x Wᵀ + b, 0)          dx, dW and db as above, from dy where y > 0, else 0
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine("linear_relu", x, weight, bias, Relu::yes);
-  return record("linear_relu", inputs_of_affine(x, weight, bias), y,
+  return record("linear_relu", {x, weight, bias}, y,
                 [x = keep_for(weight, x), shape = x.shape(), weight, y](const Tensor& dy, Grads& grads) {
                   add_affine_gradients(grads, x, shape, weight, where_positive(y, dy));
                 });

@@ -268,20 +268,35 @@ TEST_CASE("a penalty on a gradient trains") {
 
 TEST_CASE("a derivative sees which gradients are wanted") {
   const Tensor x = leaf({2}, {1, 2}), constant = f64({2}, {1, 1});
-  bool first = false, second = true, third = true;
+  bool first = false, second = true;
   Tape tape;
   const Tensor y = record("asks", {x, constant}, clone(x), [&](const Tensor& dy, Grads& grads) {
     first = grads.needs(0);
     second = grads.needs(1);
-    third = grads.needs(2);
+    CHECK_THROWS_WITH(grads.needs(2), "backward of asks: a gradient of input 2; there are 2 inputs, counted from 0");
     grads.add(0, dy);
     grads.add(1, dy);  // nobody wants it: ignored
   });
   tape.backward(sum(y));
   CHECK(first);
   CHECK_FALSE(second);
-  CHECK_FALSE(third);
   CHECK_FALSE(constant.grad().defined());
+}
+
+TEST_CASE("nobody wants the gradient of an input that was not given") {
+  const Tensor x = leaf({2}, {1, 2}), missing;
+  bool second = true;
+  Tape tape;
+  const Tensor y = record("asks", {x, missing}, x * 2.0, [&](const Tensor& dy, Grads& grads) {
+    second = grads.needs(1);
+    grads.add(0, dy);
+    grads.add(1, dy);
+  });
+  CHECK_FALSE(needs_gradient(missing));
+  CHECK_FALSE(record("asks", {missing}, missing, nullptr).defined());
+  tape.backward(sum(y));
+  CHECK_FALSE(second);
+  CHECK(x.grad().to_vector() == Values{1, 1});
 }
 
 TEST_CASE("gradients of leaves that nobody asked for are not wanted") {
