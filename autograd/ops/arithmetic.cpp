@@ -41,13 +41,13 @@ Tensor mul(const Tensor& a, const Tensor& b) {
   });
 }
 
-/// c = a / b          da = dc / b      db = -dc c / b
+/// c = a / b          da = dc / b      db = -dc (c / b)
 Tensor div(const Tensor& a, const Tensor& b) {
   Tensor c = map(
       "div", [](auto u, auto v) { return divide(u, v); }, a, b);
   return record("div", {a, b}, c, [b, c = keep_for(b, c)](const Tensor& dc, Grads& grads) {
     if (grads.needs(0)) grads.add(0, dc / b);
-    if (grads.needs(1)) grads.add(1, -(dc * c / b));
+    if (grads.needs(1)) grads.add(1, -(dc * (c / b)));
   });
 }
 
@@ -84,8 +84,9 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     const Tensor zero = scalar(0, dc.dtype());
     if (grads.needs(0)) grads.add(0, dc * where(eq(b, zero), zero, b * pow(a, b - 1.0)));
     if (grads.needs(1)) {
-      const Tensor slope = c * log(a), of_zero = where(gt(b, zero), zero, where(eq(b, zero), zero, slope));
-      grads.add(1, dc * where(eq(a, zero), of_zero, slope));
+      // 0 is then c log 1, and not a choice beside c log 0: a second derivative would go through both.
+      const Tensor one = scalar(1, dc.dtype()), for_zero = where(gt(b, zero), one, where(eq(b, zero), one, a));
+      grads.add(1, dc * (c * log(where(eq(a, zero), for_zero, a))));
     }
   });
 }

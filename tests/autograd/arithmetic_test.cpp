@@ -136,6 +136,15 @@ TEST_CASE("a power of zero") {
   CHECK(power_gradients(2, 0).first == 0);
 }
 
+TEST_CASE("a power of zero may be differentiated twice") {
+  const Tensor a = f64({}, {0}).set_requires_grad(), b = f64({}, {2}).set_requires_grad();
+  Tape tape;
+  const std::vector<Tensor> first = tape.gradients(pow(a, b), {a, b}, CreateGraph::yes);
+  const std::vector<Tensor> second = tape.gradients(first[0] + first[1], {a, b});
+  CHECK(second[0].item() == 2);
+  CHECK(second[1].item() == 0);
+}
+
 TEST_CASE("a power of a negative number") {
   const Tensor x = f64({3}, {-2, -2, -2});
   CHECK(pow(x, 3).to_vector() == Values{-8, -8, -8});
@@ -151,6 +160,13 @@ TEST_CASE("division by zero") {
   const auto dx = gradients_of([](const auto& x) { return x[0] / x[1]; }, {f64({}, {1}), f64({}, {0})});
   CHECK(dx[0].item() == infinity);
   CHECK(dx[1].item() == -infinity);
+}
+
+TEST_CASE("the gradient of a divisor is computed as far as it has a number") {
+  const auto dx = gradients_of([](const auto& x) { return x[0] / x[1] * x[2]; },
+                               {tensor({2}, {1e35, 1e-25}), tensor({2}, {1e10, 1e-10}), tensor({2}, {1e15, 1e-25})});
+  CHECK(dx[1].to_vector()[0] == Approx(-1e30));
+  CHECK(dx[1].to_vector()[1] == Approx(-1e-30));
 }
 
 TEST_CASE("maximum shares the gradient of ties and keeps NaN") {
