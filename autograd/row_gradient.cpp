@@ -102,7 +102,7 @@ void check_rows(const RowGradient& gradient, int64_t width, DType dtype, const c
 void add_in_place(RowGradient& sum, const RowGradient& more) {
   const int64_t width = sum.values.rank() == 2 ? sum.values.size(1) : 0;
   for (const RowGradient* rows : {&std::as_const(sum), &more}) check_rows(*rows, width, sum.values.dtype(), "a sum");
-  const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : rows.values().back() + 1; };
+  const auto end_of = [](const Ids& rows) { return rows.numel() == 0 ? 0 : int64_t{rows.values().back()} + 1; };
   const RankedSet set(std::max(end_of(sum.rows), end_of(more.rows)), {sum.rows, more.rows});
   const int64_t count = set.members().numel();
   if (count > sum.rows.numel()) {

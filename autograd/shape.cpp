@@ -31,15 +31,16 @@ void Dims::fail_axis(int axis) const {
 void Dims::append(int64_t value) { insert(rank_, value); }
 
 void Dims::insert(int axis, int64_t value) {
-  if (rank_ == max_rank) fail("shape: more than ", max_rank, " axes");
-  auto at = values_.begin() + axis;
+  if (rank_ == max_rank) fail("shape: ", *this, " can have no axis more; ", max_rank, " are the most");
+  const auto at = values_.begin() + (axis == rank_ ? axis : static_cast<int>(place(axis)));
   std::copy_backward(at, values_.begin() + rank_, values_.begin() + rank_ + 1);
   *at = value;
   ++rank_;
 }
 
 void Dims::erase(int axis) {
-  std::copy(values_.begin() + axis + 1, values_.begin() + rank_, values_.begin() + axis);
+  const auto at = values_.begin() + static_cast<int>(place(axis));
+  std::copy(at + 1, values_.begin() + rank_, at);
   --rank_;
 }
 

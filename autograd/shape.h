@@ -34,7 +34,9 @@ class Dims {
   const int64_t* end() const { return values_.data() + rank_; }
 
   void append(int64_t value);
+  /// Before this axis, or behind the last one. Throws unless 0 <= axis <= rank(), and at more than max_rank axes.
   void insert(int axis, int64_t value);
+  /// Throws unless 0 <= axis < rank().
   void erase(int axis);
 
   friend bool operator==(const Dims& a, const Dims& b);

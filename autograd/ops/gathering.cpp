@@ -86,7 +86,7 @@ Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t
   if (whole != shape || step < 1 || start < 0 || start > shape[axis] - (length > 0 ? 1 : 0) ||
       (last > 0 && step > (shape[axis] - 1 - start) / last)) {
     fail("slice_scatter: y ", y.shape(), " does not fit ", shape, " along axis ", axis, " from ", start,
-         " in steps of ", step);
+         " in steps of ", step, "; need the sizes of y but along the axis, where every place must be within");
   }
   step = std::min(step, std::max<int64_t>(shape[axis], 1));  // a larger one would overflow a stride
   const int64_t end = length == 0 ? start : start + last * step + 1;
@@ -157,6 +157,7 @@ Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
   if (y.rank() == 0 || leading(y.shape(), 1) != ids.shape()) {
     fail("embedding_sum: y is ", y.shape(), ", ids are ", ids.shape(), "; need one row of y for each id");
   }
+  if (rows < 0) fail("embedding_sum: a table of ", rows, " rows; need 0 or more");
   check_indices("embedding_sum", ids, rows);
   const Tensor values = contiguous_values(y);
   Tensor table = zeros({rows, y.size(-1)}, y.dtype());

@@ -149,7 +149,8 @@ Tensor expand(const Tensor& x, const Shape& wanted) {
   }
   const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
   if (negative || !broadcasts_to(x.shape(), shape)) {
-    fail("expand: ", x.shape(), " cannot be repeated to ", wanted, "; only axes of size 1 or missing ones can");
+    fail("expand: ", x.shape(), " cannot be repeated to ", wanted,
+         "; only axes of size 1 can, or missing ones to a size that is given");
   }
   return record("expand", {x}, Tensor(x, shape, broadcast_strides(x.shape(), x.strides(), shape)),
                 [](const Tensor& dy, Grads& grads) { grads.add(0, dy); });

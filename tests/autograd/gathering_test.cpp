@@ -117,6 +117,7 @@ TEST_CASE("embedding refuses ids outside the table") {
   CHECK_THROWS_WITH(embedding(table, Ids({-1})), ContainsSubstring("embedding: the index -1"));
   CHECK_THROWS_WITH(embedding(ones({3}), Ids({0})), ContainsSubstring("embedding: table is (3,)"));
   CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0, 3}), 3), ContainsSubstring("embedding_sum: the index 3"));
+  CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0, 1}), -1), ContainsSubstring("a table of -1 rows; need 0"));
   CHECK_THROWS_WITH(embedding_sum(ones({2, 2}), Ids({0}), 3),
                     ContainsSubstring("embedding_sum: y is (2, 2), ids are (1,)"));
   CHECK_THROWS_WITH(embedding_sum(scalar(1), Ids(Shape{}, {0}), 3), ContainsSubstring("embedding_sum: y is ()"));

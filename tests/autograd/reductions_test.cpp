@@ -68,7 +68,7 @@ TEST_CASE("sums and means of nothing") {
 TEST_CASE("reductions refuse axes that are not there or named twice") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH(sum(x, {2}), ContainsSubstring("sum: there is no axis 2"));
-  CHECK_THROWS_WITH(sum(x, {1, -1}), ContainsSubstring("sum: an axis is named twice"));
+  CHECK_THROWS_WITH(sum(x, {1, -1}), "sum: axis 1 is named twice; counted from the end, it is axis -1");
   CHECK_THROWS_WITH(mean(x, {-3}), ContainsSubstring("mean: there is no axis -3"));
   CHECK_THROWS_WITH(var(x, {5}), ContainsSubstring("var: there is no axis 5"));
   CHECK_THROWS_WITH(max(x, 2), ContainsSubstring("max: there is no axis 2"));

@@ -51,11 +51,19 @@ TEST_CASE("an axis that a shape does not have is refused") {
     CHECK_THROWS_WITH(constant[axis], ContainsSubstring("need 0 <= axis < 2"));
   }
   CHECK_THROWS_AS(Shape{}[0], Error);
+  for (int axis : {-1, 2}) {
+    CHECK_THROWS_WITH(shape.erase(axis), ContainsSubstring("shape: (2, 3) has no axis " + std::to_string(axis)));
+  }
+  for (int axis : {-1, 3}) {
+    CHECK_THROWS_WITH(shape.insert(axis, 4), ContainsSubstring("shape: (2, 3) has no axis " + std::to_string(axis)));
+  }
+  CHECK(shape == Shape{2, 3});
+  CHECK_THROWS_AS(Shape{}.erase(0), Error);
 }
 
 TEST_CASE("a shape has at most eight axes") {
   Shape shape = Shape::filled(8, 1);
-  CHECK_THROWS_WITH(shape.append(1), ContainsSubstring("more than 8 axes"));
+  CHECK_THROWS_WITH(shape.append(1), ContainsSubstring("can have no axis more; 8 are the most"));
   CHECK(shape.rank() == 8);
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}), Error);
 }

@@ -173,7 +173,8 @@ TEST_CASE("squeeze and unsqueeze") {
   CHECK_THROWS_WITH(squeeze(x, 3), ContainsSubstring("squeeze: there is no axis 3"));
   CHECK_THROWS_WITH(unsqueeze(x, 4),
                     ContainsSubstring("unsqueeze: (2, 1, 3) cannot get an axis 4; need -4 <= axis <= 3"));
-  CHECK_THROWS_WITH(unsqueeze(ones({1, 1, 1, 1, 1, 1, 1, 1}), 0), ContainsSubstring("more than 8 axes"));
+  CHECK_THROWS_WITH(unsqueeze(ones({1, 1, 1, 1, 1, 1, 1, 1}), 0),
+                    ContainsSubstring("(1, 1, 1, 1, 1, 1, 1, 1) can have no axis more; 8"));
 }
 
 TEST_CASE("gradients go through chains of views") {
