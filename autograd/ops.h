@@ -69,7 +69,7 @@ Tensor sum(const Tensor& x);
 Tensor sum(const Tensor& x, const std::vector<int>& axes, KeepDim keep = KeepDim::no);
 Tensor mean(const Tensor& x);
 Tensor mean(const Tensor& x, const std::vector<int>& axes, KeepDim keep = KeepDim::no);
-/// The sum of squared deviations over count - correction.
+/// The sum of squared deviations over count - correction, or over 0 where that is negative.
 Tensor var(const Tensor& x, const std::vector<int>& axes, int correction = 1, KeepDim keep = KeepDim::no);
 
 /// The largest along an axis, and where it is: the first of equal ones, which alone gets the gradient.
@@ -99,9 +99,10 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, co
 // ---- attention (ops/attention.cpp) ----
 /// softmax(mask(scale q kᵀ)) v for q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); scale > 0. The leading
 /// axes of k and v are those of q, or 1 (heads in groups: q as (B, G, H / G, T, D), k and v with 1 instead of H / G);
-/// padding that the mask hides is (B, S), or (1, S) for all texts. Holds the weights of a few queries at a time
-/// (kernels/attention.h has the sources); nn/attention.h has the same in small steps. Weights are dropped with
-/// probability `drop` < 1, as by dropout().
+/// padding that the mask hides is (B, S), or (1, S) for all texts. Holds the weights of a few queries at a time, and
+/// those of some heads for its derivative, where a tape records; last bits may depend on that (kernels/attention.h has
+/// the sources; nn/attention.h the same in small steps). Weights are dropped with probability `drop` < 1, as by
+/// dropout().
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop = 0,
                  Generator& generator = default_generator());
 /// The same for texts of unequal length, one after another: q (H, N, D), k (H, M, D), v (H, M, E) -> (H, N, E). Text b
@@ -118,10 +119,11 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes);
 Tensor transpose(const Tensor& x, int axis, int other);
 /// Elements start, start + step, ... before `end`; negative ones count from the end, and both are clamped.
 Tensor slice(const Tensor& x, int axis, int64_t start, int64_t end, int64_t step = 1);
-/// One index of an axis, which disappears.
+/// One index of an axis, which disappears; a negative one counts from the end. Throws where there is no such index.
 Tensor select(const Tensor& x, int axis, int64_t index);
 /// Repeats axes of size 1 without copying; -1 keeps a size.
 Tensor expand(const Tensor& x, const Shape& shape);
+/// Without this axis if its size is 1, otherwise x.
 Tensor squeeze(const Tensor& x, int axis);
 Tensor unsqueeze(const Tensor& x, int axis);
 /// The same numbers in new contiguous memory. What no gradient is to flow through is copied by copy_of() (tensor.h).

@@ -59,7 +59,7 @@ class RankedSet {
 };
 
 /// table[places[n], :] += values[n, :]
-void scatter_add(const Tensor& values, const Ids& places, Tensor& table) {
+void add_to_rows(const Tensor& values, const Ids& places, Tensor& table) {
   with_type(table.dtype(), [&]<class T>(T) {
     kernels::scatter_add_rows(places.numel(), table.size(1), values.data<T>(), places.data(), table.data<T>());
   });
@@ -76,7 +76,7 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   const RankedSet set(table_rows, {ids});
   // Added to zeros, as the dense gradient is: 0 + -0 is 0.
   RowGradient gradient{set.members(), zeros({set.members().numel(), dy.size(-1)}, dy.dtype())};
-  scatter_add(contiguous_values(dy), set.ranks(ids), gradient.values);
+  add_to_rows(contiguous_values(dy), set.ranks(ids), gradient.values);
   return gradient;
 }
 
@@ -107,10 +107,10 @@ void add_in_place(RowGradient& sum, const RowGradient& more) {
   const int64_t count = set.members().numel();
   if (count > sum.rows.numel()) {
     RowGradient wider{set.members(), zeros({count, sum.values.size(1)}, sum.values.dtype())};
-    scatter_add(sum.values, set.ranks(sum.rows), wider.values);
+    add_to_rows(sum.values, set.ranks(sum.rows), wider.values);
     sum = std::move(wider);
   }
-  scatter_add(more.values, set.ranks(more.rows), sum.values);
+  add_to_rows(more.values, set.ranks(more.rows), sum.values);
 }
 
 void add_in_place(Tensor& dtable, const RowGradient& gradient) {
@@ -121,7 +121,7 @@ void add_in_place(Tensor& dtable, const RowGradient& gradient) {
   if (const auto rows = gradient.rows.values(); !rows.empty() && rows.back() >= dtable.size(0)) {
     fail("add_in_place: the rows ", rows.front(), " to ", rows.back(), " of a table ", dtable.shape());
   }
-  scatter_add(gradient.values, gradient.rows, dtable);
+  add_to_rows(gradient.values, gradient.rows, dtable);
   dtable.mark_written();
 }
 

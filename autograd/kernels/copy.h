@@ -17,10 +17,6 @@ namespace reel::kernels {
 
 namespace detail {
 
-/// How many elements a cache line holds.
-template <class T>
-constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
-
 /// to[i * to_stride + j] = from[j * from_stride + i] for i < rows and j < columns <= line<T>: lines are written whole.
 template <class T>
 void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to, int64_t to_stride) {

@@ -32,6 +32,8 @@ void scatter_add_rows(int64_t count, int64_t width, const T* rows, const std::in
   });
 }
 
+// The next two run on one thread: they serve losses and maxima, which pick one number out of each row.
+
 /// out[o, j, i] = x[o, index[o, j, i], i] for x (outer, size, inner) and out (outer, count, inner).
 template <class T>
 void gather(int64_t outer, int64_t size, int64_t count, int64_t inner, const T* x, const std::int32_t* index, T* out) {

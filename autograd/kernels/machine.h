@@ -16,6 +16,9 @@ using std::int64_t;
 
 /// What memory and caches send each other at a time.
 inline constexpr int64_t cache_line = 64;
+/// How many numbers that are.
+template <class T>
+inline constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 
 /// The piece of memory whose place the processor looks up at a time, unless the system gives out larger ones.
 inline constexpr int64_t page = 4096;

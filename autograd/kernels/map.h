@@ -63,8 +63,8 @@ void map_vectors(T* out, int64_t n, Op op, In... in) {
 
 }  // namespace detail
 
-/// out[i] = op(in[i]...) for every index i of `sizes`; `out` is contiguous. Operands of another type are converted.
-/// `out` may be one of the operands if that one is contiguous too.
+/// out[i] = op(in[i]...) for every index i of `sizes`. `out` is contiguous, with these strides, and may be one of the
+/// operands if that one is contiguous too. Operands of another type are converted.
 template <class T, class Op, class... In>
 void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in) {
   const Nest<1 + sizeof...(In)> nest(sizes, {out_strides, in.strides...});

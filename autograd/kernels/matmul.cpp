@@ -194,7 +194,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
         continue;
       }
     }
-    auto multiply = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
+    auto run_tile = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
       const Range rows = x.rows({t, t + 1}), depths = x.in_band(slab.depths, rows);
       const int64_t skipped = depths.begin - slab.depths.begin;
       const Matrix<const T> tile = packed_a
@@ -210,7 +210,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     if (x.packs_panels()) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
-        multiply(copying_tile, copying_kernels<T>(x.how.along_columns), b, {panel, panel_width<T>, 1});
+        run_tile(copying_tile, copying_kernels<T>(x.how.along_columns), b, {panel, panel_width<T>, 1});
         done = copying_tile;
       } else {
         pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
@@ -220,13 +220,13 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     if (p == panels.begin && x.packs_a_by_tiles()) {
       T* const packed = tiles_buffer.room(tiles.size() * packed_size);
       for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-        multiply(t, column_copying_kernels<T>(), b, {packed + (t - tiles.begin) * packed_size, tile_stride<T>, 1});
+        run_tile(t, column_copying_kernels<T>(), b, {packed + (t - tiles.begin) * packed_size, tile_stride<T>, 1});
       }
       packed_a = packed;
     } else {
       const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.how.along_columns);
       for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-        if (t != done) multiply(t, kernels, b, {});
+        if (t != done) run_tile(t, kernels, b, {});
       }
     }
   }

@@ -37,9 +37,8 @@ inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0
 /// too, since a run that begins within a line goes on into one more.
 template <int64_t most, int locality, class T>
 [[gnu::always_inline]] inline void prefetch_run(const T* first, int64_t count) {
-  constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 #pragma GCC unroll 8
-  for (int64_t i = 0; i < most; i += line) __builtin_prefetch(first + i, 0, locality);
+  for (int64_t i = 0; i < most; i += line<T>) __builtin_prefetch(first + i, 0, locality);
   __builtin_prefetch(first + count - 1, 0, locality);
 }
 

@@ -22,11 +22,11 @@ inline constexpr int64_t block_columns = std::max(half_lanes<T>, quad<T>);
 
 /// A vector of the compiler's, which can shuffle it.
 template <class T>
-using Lanes __attribute__((vector_size(sizeof(Vec<T>)))) = T;
+using CompilerVec __attribute__((vector_size(sizeof(Vec<T>)))) = T;
 
 /// In each Unit of elements, the lower (Upper: upper) halves of a and b, interleaved in runs of Run elements.
 template <class T, int64_t Unit, int64_t Run, bool Upper>
-Lanes<T> interleave(Lanes<T> a, Lanes<T> b) {
+CompilerVec<T> interleave(CompilerVec<T> a, CompilerVec<T> b) {
   constexpr auto source = [](int64_t lane) {
     const int64_t within = lane % Unit, run = within / Run;
     const int64_t from = lane - within + run / 2 * Run + within % Run + (Upper ? Unit / 2 : 0);
@@ -59,14 +59,14 @@ template <class T, int64_t Count>
 
 namespace detail {
 template <class T, int64_t Unit, int64_t Run>
-void interleave_both(Lanes<T>& a, Lanes<T>& b) {
-  const Lanes<T> lower = interleave<T, Unit, Run, false>(a, b);
+void interleave_both(CompilerVec<T>& a, CompilerVec<T>& b) {
+  const CompilerVec<T> lower = interleave<T, Unit, Run, false>(a, b);
   b = interleave<T, Unit, Run, true>(a, b);
   a = lower;
 }
 
 template <class T>
-Lanes<T> load_two_halves(const T* low_from, const T* high_from) {
+CompilerVec<T> load_two_halves(const T* low_from, const T* high_from) {
   HalfVec<T> low, high;
   std::memcpy(&low, low_from, sizeof low);
   std::memcpy(&high, high_from, sizeof high);
@@ -81,7 +81,7 @@ Lanes<T> load_two_halves(const T* low_from, const T* high_from) {
 template <class T>
 [[gnu::always_inline]] inline void transpose_block(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   constexpr int64_t count = block_columns<T>;
-  Lanes<T> x[count];
+  CompilerVec<T> x[count];
 #pragma GCC unroll 8
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (count < lanes<T>) {
@@ -96,7 +96,7 @@ template <class T>
   }
 #pragma GCC unroll 8
   for (int64_t first = 0; first < count; first += quad<T>) {  // and each quad's rows become columns
-    Lanes<T>* const rows = x + first;
+    CompilerVec<T>* const rows = x + first;
     detail::interleave_both<T, quad<T>, 1>(rows[0], rows[1]);
     if constexpr (quad<T> == 4) {
       detail::interleave_both<T, 4, 1>(rows[2], rows[3]);
