@@ -1,7 +1,7 @@
 #include "nn/bag_of_words.h"
 
 #include "autograd/creation.h"
-#include "nn/classifier.h"
+#include "nn/pooling.h"
 
 namespace reel::nn {
 
@@ -10,7 +10,7 @@ BagOfWords::BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding
       bias(parameter("bias", zeros({classes}, dtype))),
       padding_(padding) {}
 
-Tensor BagOfWords::operator()(const Ids& tokens) const {
+Tensor BagOfWords::logits(const Ids& tokens) const {
   return pool(Pooling::mean, words(tokens), eq(tokens, padding_)) + bias;
 }
 

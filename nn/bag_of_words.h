@@ -5,15 +5,17 @@
 
 #include <cstdint>
 
+#include "nn/classifier.h"
 #include "nn/layers.h"
 
 namespace reel::nn {
 
-class BagOfWords : public Module {
+class BagOfWords : public Classifier {
  public:
   BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding, DType dtype = DType::f32);
-  /// tokens (B, T) -> logits (B, classes); `padding` does not count as a word
-  Tensor operator()(const Ids& tokens) const;
+  /// `padding` does not count as a word.
+  Tensor logits(const Ids& tokens) const override;
+  Tensor operator()(const Ids& tokens) const { return logits(tokens); }
 
   Embedding words;  // (V, classes), from zeros
   Tensor bias;      // (classes)

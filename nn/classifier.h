@@ -1,80 +1,28 @@
 #pragma once
-// Models that say which class a text is of.
-//
-// Both add token and position embeddings, stack transformer blocks that are not causal, pool over time, and project to
-// the classes. CTransformer follows P. Bloem: "Transformers from scratch" (2019) and ends in log-probabilities.
-// TextClassificationTransformer pools by the mean and ends in logits.
+// What every model that labels texts can do: say how probable each class is.
 
-#include <optional>
 #include <vector>
 
-#include "nn/transformer_block.h"
+#include "autograd/ids.h"
+#include "autograd/ops.h"
+#include "nn/module.h"
 
 namespace reel::nn {
 
-enum class Pooling { max, mean };
-
-struct ClassifierConfig {
-  int64_t vocabulary = 0;
-  int64_t classes = 2;
-  int64_t length = 512;  // the most tokens of a text
-  int64_t embedding = 128;
-  double embedding_deviation = 1;  // of token embeddings at the start, and of position embeddings that start as noise
-  /// Position embeddings, which are learned either way, start as waves (positions.h) instead of noise: near and far
-  /// then differ from the first step on. Words should start small, so that they do not drown that.
-  bool sinusoidal_start = false;
-  int64_t heads = 8;
-  int64_t depth = 6;
-  Pooling pooling = Pooling::max;
-  /// The token that pads shorter texts. If it is given, nobody attends to it and it is not pooled; the published models
-  /// treat it as a word like any other.
-  std::optional<std::int32_t> padding{};
-  TransformerBlock::Options block{};
-};
-
-/// x (B, T, D) -> (B, D), over the places where `padding` (B, T) is 0; a text without any yields zeros.
-Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding);
-
-/// What the two have in common.
 class Classifier : public Module {
  public:
-  explicit Classifier(const ClassifierConfig& config);
-  /// tokens (B, T) -> logits (B, classes). Throws if T is more than config.length.
-  Tensor logits(const Ids& tokens) const;
+  /// tokens (B, T) -> logits (B, classes). Throws if T is more than the model can read.
+  virtual Tensor logits(const Ids& tokens) const = 0;
   /// The same as log-probabilities.
   Tensor log_probs(const Ids& tokens) const { return log_softmax(logits(tokens), -1); }
-  /// Where attention looks, for each block (B, H, T, T).
-  std::vector<Tensor> attention_maps(const Ids& tokens) const;
-  const ClassifierConfig& config() const { return config_; }
 
-  Embedding token_embedding, pos_embedding;
-  std::vector<TransformerBlock> tblocks;
-  std::optional<LayerNorm> final_norm;  // after pre-norm blocks, which leave their sum as it is
-  Linear toprobs;
-  Dropout drop;
+  /// Where attention looks, for each block (B, H, T, T); nothing for a model without attention.
+  virtual std::vector<Tensor> attention_maps(const Ids&) const { return {}; }
 
- private:
-  /// 1 where a token is padding, if that is known to the model.
-  Ids padding_of(const Ids& tokens) const;
-  Mask mask(const Ids& tokens) const;
-  /// Tokens and positions, added: (B, T, D).
-  Tensor embed(const Ids& tokens) const;
-
-  ClassifierConfig config_;
-};
-
-/// tokens (B, T) -> log-probabilities (B, classes)
-class CTransformer : public Classifier {
- public:
-  using Classifier::Classifier;
-  Tensor operator()(const Ids& tokens) const { return log_probs(tokens); }
-};
-
-/// tokens (B, T) -> logits (B, classes), pooled by the mean whatever config.pooling says
-class TextClassificationTransformer : public Classifier {
- public:
-  explicit TextClassificationTransformer(const ClassifierConfig& config);
-  Tensor operator()(const Ids& tokens) const { return logits(tokens); }
+ protected:
+  Classifier() = default;
+  Classifier(const Classifier&) = default;
+  Classifier(Classifier&&) = default;
 };
 
 }  // namespace reel::nn

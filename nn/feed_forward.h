@@ -28,7 +28,7 @@ class ConvFeedForward : public Module {
   Tensor operator()(const Tensor& x) const;
 
   Conv1d w_1, w_2;  // (hidden, D, 1), (D, hidden, 1)
-  Dropout drop;     // of the hidden layer
+  Dropout drop;     // of the hidden layer, as in PyTorch's nn.TransformerEncoderLayer
   Residual residual;
 };
 

@@ -32,7 +32,8 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.section("Model", Fixed::yes);
   o.add_choice(
       &c.model, "model", {"ctransformer", "textclassification"},
-      "ctransformer pools by the mean or, with --max-pool, by the maximum; textclassification always by the mean");
+      "ctransformer pools by the mean or, with --max-pool, by the maximum; textclassification always by the mean, "
+      "which makes the two the same without --max-pool");
   o.add_flag(&c.max_pool, "max-pool", "pool by the maximum").only_for("model", {"ctransformer"});
   o.add_flag(&c.mask_padding, "mask-padding",
              "hide what pads shorter texts from attention and pooling; the published models do not");

@@ -17,15 +17,14 @@ Guess best_guess(nn::Classifier& model, const data::Tokens& text) {
   return {static_cast<std::size_t>(best - log_probs.begin()), std::exp(*best)};
 }
 
-Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
-               std::int64_t batch_size) {
+Score evaluate(nn::Classifier& model, const EncodedTexts& texts, std::int64_t batch_size) {
   const EvalMode mode(model);
   ScoreSum sum;
   if (texts.tokens.empty()) fail("evaluate: there are no texts");
   for (const data::Indices& rows : data::unpadded_batches(data::lengths_of(texts.tokens), batch_size)) {
     const Ids labels = data::pick(texts.labels, rows);
-    const Tensor predicted = logits(data::pad(texts.tokens, rows).ids);
-    sum.add(cross_entropy(predicted, labels).item(), count_hits(predicted, labels));
+    const Tensor logits = model.logits(data::pad(texts.tokens, rows).ids);
+    sum.add(cross_entropy(logits, labels).item(), count_hits(logits, labels));
   }
   return sum.score();
 }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "apps/classify/corpus.h"
 #include "apps/training/score.h"
@@ -18,9 +17,8 @@ struct Guess {
 };
 Guess best_guess(nn::Classifier& model, const data::Tokens& text);
 
-/// `logits` says what `model` makes of tokens (B, T). Only texts of equal length share a batch: nothing is padded, so
-/// that no text's score depends on the others, whether the model knows padding or not. Throws if there are no texts.
-Score evaluate(nn::Module& model, const std::function<Tensor(const Ids& tokens)>& logits, const EncodedTexts& texts,
-               std::int64_t batch_size);
+/// Only texts of equal length share a batch: nothing is padded, so that no text's score depends on the others, whether
+/// the model knows padding or not. Throws if there are no texts.
+Score evaluate(nn::Classifier& model, const EncodedTexts& texts, std::int64_t batch_size);
 
 }  // namespace reel::apps

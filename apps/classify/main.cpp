@@ -69,8 +69,7 @@ void eval(Options& options, EvalConfig& c) {
   if (other) part = read_other_part(c.data, trained);
   const EncodedTexts texts =
       validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
-  auto logits = [&](const Ids& tokens) { return trained.model->logits(tokens); };
-  const Score score = evaluate(*trained.model, logits, texts, c.batch_size);
+  const Score score = evaluate(*trained.model, texts, c.batch_size);
   check_finite(score, c.from);
   const std::string name = other ? c.data : validation ? "validation" : "test";
   std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score) << std::endl;

@@ -2,12 +2,13 @@
 
 #include "apps/training/restored.h"
 #include "data/sequences.h"
+#include "nn/transformer_classifier.h"
 
 namespace reel::apps {
 
 std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::int64_t vocabulary,
                                                 std::int64_t classes) {
-  nn::ClassifierConfig config{
+  nn::TransformerClassifier::Config config{
       .vocabulary = vocabulary,
       .classes = classes,
       .length = c.length,

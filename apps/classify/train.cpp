@@ -32,12 +32,11 @@ Score score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
     const data::Indices& rows = sampler.next();
     optimizer.zero_grad();
     Tape tape;
-    tape.backward(
-        cross_entropy(model(data::pad(corpus.train.tokens, rows).ids), data::pick(corpus.train.labels, rows)));
+    const Tensor logits = model(data::pad(corpus.train.tokens, rows).ids);
+    tape.backward(cross_entropy(logits, data::pick(corpus.train.labels, rows)));
     optimizer.step();
   }
-  return evaluate(
-      model, [&](const Ids& tokens) { return model(tokens); }, corpus.scored, batch_size);
+  return evaluate(model, corpus.scored, batch_size);
 }
 
 class ClassifyTask : public Task {
@@ -129,10 +128,7 @@ class ClassifyTask : public Task {
   void restore(const Checkpoint& saved) override { sampler_.set_state(sampler_state_from(note(saved, "order"))); }
 
  private:
-  Score score_now() {
-    return evaluate(
-        *model_, [&](const Ids& tokens) { return model_->logits(tokens); }, corpus_.scored, 64);
-  }
+  Score score_now() { return evaluate(*model_, corpus_.scored, 64); }
 
   struct Prediction {
     std::string label, guess;
@@ -158,6 +154,7 @@ class ClassifyTask : public Task {
     const std::vector<std::string> names = token_names(corpus_.tokenizer, tokens);
     const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, std::ssize(tokens)}, tokens));
+    if (maps.empty()) return;
     report.section("Attention",
                    text("In the first of these texts", tokens.size() < whole.size() ? ", the beginning of it" : "",
                         ". Each row is a word, and shows where the model looks from there."));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/creation.h"
 #include "autograd/random.h"
+#include "nn/transformer_classifier.h"
 #include "tests/catch.h"
 
 using namespace reel;
@@ -19,10 +21,7 @@ nn::CTransformer random_model() {
 
 const EncodedTexts texts{.tokens = {{4, 5}, {6}, {7, 8}, {4, 4, 5, 6, 7, 8}, {5, 4}}, .labels = {0, 2, 1, 0, 2}};
 
-Score score_of(nn::CTransformer& model, std::int64_t batch_size) {
-  return evaluate(
-      model, [&](const Ids& tokens) { return model.logits(tokens); }, texts, batch_size);
-}
+Score score_of(nn::Classifier& model, std::int64_t batch_size) { return evaluate(model, texts, batch_size); }
 
 }  // namespace
 
@@ -65,9 +64,17 @@ TEST_CASE("guessing and scoring do not drop out, and leave the model as it was",
   CHECK(best_guess(model, texts.tokens[3]).probability == probability);
 }
 
+TEST_CASE("a classifier of one's own is scored by its own logits", "[classify]") {
+  struct AlwaysTheLast : nn::Classifier {
+    Tensor logits(const Ids& tokens) const override { return tensor({1, 3}, {0, 0, 1}).expand({tokens.size(0), 3}); }
+  };
+  AlwaysTheLast model;
+  CHECK(best_guess(model, {4}).label == 2);
+  CHECK(score_of(model, 2).accuracy == 0.4);
+  CHECK(model.attention_maps(Ids({1, 1}, {4})).empty());
+}
+
 TEST_CASE("no texts have no score", "[classify]") {
   nn::CTransformer model = random_model();
-  CHECK_THROWS_WITH(evaluate(
-                        model, [&](const Ids& tokens) { return model.logits(tokens); }, {}, 2),
-                    "evaluate: there are no texts");
+  CHECK_THROWS_WITH(evaluate(model, {}, 2), "evaluate: there are no texts");
 }

@@ -12,11 +12,11 @@
 
 #include "autograd/ids.h"
 #include "autograd/ops.h"
-#include "nn/classifier.h"
 #include "nn/gtransformer.h"
 #include "nn/naive_transformer.h"
 #include "nn/packing.h"
 #include "nn/transformer.h"
+#include "nn/transformer_classifier.h"
 
 namespace reel::bench {
 
@@ -58,7 +58,7 @@ inline Ids random_ids(const Shape& shape, int64_t vocabulary, int64_t first = 0)
 
 /// Both classifiers: the logits of the one are what the other makes log-probabilities of.
 template <class Model>
-Workload classify(const nn::ClassifierConfig& c, int64_t B) {
+Workload classify(const nn::TransformerClassifier::Config& c, int64_t B) {
   const Model model(c);
   const Ids tokens = random_ids({B, c.length}, c.vocabulary), labels = random_ids({B}, c.classes);
   const double block = gflop::wide_block(B, c.length, c.embedding, c.heads);

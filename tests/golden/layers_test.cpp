@@ -3,7 +3,7 @@
 #include "nn/layers.h"
 
 #include "nn/attention.h"
-#include "nn/classifier.h"
+#include "nn/pooling.h"
 #include "nn/feed_forward.h"
 #include "nn/multi_head_attention.h"
 #include "nn/positions.h"

@@ -1,12 +1,12 @@
 #pragma once
 // The models of models.py and translators.py: small ones, each under the name of its case.
 
-#include "nn/classifier.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
 #include "nn/naive_transformer.h"
 #include "nn/recurrent_translator.h"
 #include "nn/transformer.h"
+#include "nn/transformer_classifier.h"
 
 namespace reel::golden {
 
@@ -32,7 +32,7 @@ inline nn::ConvModel::Config conv_model(DType dtype) {
 }
 
 /// "ctransformer.max", and "text_classification_transformer"
-inline nn::ClassifierConfig classifier(DType dtype) {
+inline nn::TransformerClassifier::Config classifier(DType dtype) {
   return {.vocabulary = vocabulary,
           .classes = classes,
           .length = context,
@@ -43,16 +43,16 @@ inline nn::ClassifierConfig classifier(DType dtype) {
 }
 
 /// "ctransformer.mean.padded"
-inline nn::ClassifierConfig padded_mean_classifier(DType dtype) {
-  nn::ClassifierConfig config = classifier(dtype);
+inline nn::TransformerClassifier::Config padded_mean_classifier(DType dtype) {
+  nn::TransformerClassifier::Config config = classifier(dtype);
   config.pooling = nn::Pooling::mean;
   config.padding = pad;
   return config;
 }
 
 /// "ctransformer.max.padded": with pre-norm and GELU
-inline nn::ClassifierConfig padded_max_classifier(DType dtype) {
-  nn::ClassifierConfig config = classifier(dtype);
+inline nn::TransformerClassifier::Config padded_max_classifier(DType dtype) {
+  nn::TransformerClassifier::Config config = classifier(dtype);
   config.padding = pad;
   config.block.norm = nn::Norm::pre;
   config.block.activation = nn::Activation::gelu;

@@ -1,4 +1,4 @@
-#include "nn/classifier.h"
+#include "nn/transformer_classifier.h"
 
 #include "nn/positions.h"
 #include "tests/nn/training.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t pad = 0;
 
-ClassifierConfig small(Pooling pooling, DType dtype = DType::f64) {
+TransformerClassifier::Config small(Pooling pooling, DType dtype = DType::f64) {
   return {.vocabulary = 7,
           .classes = 3,
           .length = 6,
@@ -22,8 +22,8 @@ ClassifierConfig small(Pooling pooling, DType dtype = DType::f64) {
           .block = {.dtype = dtype}};
 }
 
-ClassifierConfig padding_aware(Pooling pooling, DType dtype = DType::f64) {
-  ClassifierConfig config = small(pooling, dtype);
+TransformerClassifier::Config padding_aware(Pooling pooling, DType dtype = DType::f64) {
+  TransformerClassifier::Config config = small(pooling, dtype);
   config.padding = pad;
   return config;
 }
@@ -106,7 +106,7 @@ TEST_CASE("classifiers: one yields log-probabilities, the other logits of the me
 
 TEST_CASE("classifiers: embeddings are added up, then pooled") {
   manual_seed(92);
-  ClassifierConfig config = small(Pooling::max);
+  TransformerClassifier::Config config = small(Pooling::max);
   config.depth = 0;
   const CTransformer model(config);
   const Tensor x = model.token_embedding.weight.slice(0, 2, 4) + model.pos_embedding.weight.slice(0, 0, 2);
@@ -117,7 +117,7 @@ TEST_CASE("classifiers: gradients of every parameter") {
   manual_seed(93);
   const Ids tokens({2, 4}, {1, 2, 3, 4, 5, 1, pad, pad});
   for (Pooling pooling : poolings) {
-    ClassifierConfig config = small(pooling);
+    TransformerClassifier::Config config = small(pooling);
     config.embedding = 2;
     config.block.hidden = 3;
     const CTransformer published(config);
@@ -183,7 +183,7 @@ TEST_CASE("classifiers: a text of nothing but padding, or of nothing at all, is 
 TEST_CASE("classifiers: every parameter gets a gradient") {
   manual_seed(98);
   const Ids tokens({3, 6}, {1, 2, 3, 4, 5, 6, 2, 4, 6, 1, pad, pad, 3, pad, pad, pad, pad, pad}), labels({0, 2, 1});
-  for (const ClassifierConfig& config : {small(Pooling::max), padding_aware(Pooling::mean)}) {
+  for (const TransformerClassifier::Config& config : {small(Pooling::max), padding_aware(Pooling::mean)}) {
     const CTransformer model(config);
     check_every_parameter_gets_a_gradient(model, [&] { return nll_loss(model(tokens), labels); });
   }
@@ -192,7 +192,7 @@ TEST_CASE("classifiers: every parameter gets a gradient") {
 TEST_CASE("classifiers: drop in training only") {
   manual_seed(99);
   const Ids tokens = random_ids({2, 6}, 7, 3);
-  ClassifierConfig config = small(Pooling::max, DType::f32);
+  TransformerClassifier::Config config = small(Pooling::max, DType::f32);
   config.block.dropout = 0.3;
   CTransformer model(config);
   check_drops_in_training_only(model, [&] { return model(tokens); });
@@ -207,7 +207,7 @@ TEST_CASE("classifiers: learn random texts by heart") {
   const Ids tokens = random_ids({32, 8}, 20, 4), labels = random_ids({32}, 3, 5);
   for (Pooling pooling : poolings) {
     manual_seed(100);
-    ClassifierConfig config = padding_aware(pooling, DType::f32);
+    TransformerClassifier::Config config = padding_aware(pooling, DType::f32);
     config.vocabulary = 20;
     config.length = 8;
     config.embedding = 16;
@@ -225,15 +225,15 @@ TEST_CASE("classifiers: train to the same bits on any number of threads") {
   const Ids tokens = random_ids({16, 32}, 600, 6), labels = random_ids({16}, 3, 7);
   for (Pooling pooling : poolings) {
     auto make = [&] {
-      return std::make_unique<CTransformer>(ClassifierConfig{.vocabulary = 600,
-                                                             .classes = 3,
-                                                             .length = 32,
-                                                             .embedding = 64,
-                                                             .heads = 2,
-                                                             .depth = 2,
-                                                             .pooling = pooling,
-                                                             .padding = pad,
-                                                             .block = {.dropout = 0.1}});
+      return std::make_unique<CTransformer>(TransformerClassifier::Config{.vocabulary = 600,
+                                                                          .classes = 3,
+                                                                          .length = 32,
+                                                                          .embedding = 64,
+                                                                          .heads = 2,
+                                                                          .depth = 2,
+                                                                          .pooling = pooling,
+                                                                          .padding = pad,
+                                                                          .block = {.dropout = 0.1}});
     };
     check_same_bits_on_any_number_of_threads(
         make, [&](const CTransformer& model) { return nll_loss(model(tokens), labels); });
