@@ -166,4 +166,11 @@ void copy(const Tensor& from, const Tensor& to) {
   to.mark_written();
 }
 
+const Tensor* find(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [key, tensor] : tensors) {
+    if (key == name) return &tensor;
+  }
+  return nullptr;
+}
+
 }  // namespace reel

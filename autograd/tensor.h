@@ -118,6 +118,8 @@ class Tensor {
 
 /// Tensors by name, in order: a model's weights, an optimizer's moments, what a file holds.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+/// The one of that name, while `tensors` lives; null if there is none.
+const Tensor* find(const NamedTensors& tensors, const std::string& name);
 
 struct Tensor::Impl {
   std::shared_ptr<Storage> storage;

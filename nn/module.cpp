@@ -8,13 +8,6 @@
 namespace reel::nn {
 namespace {
 
-const Tensor* find(const StateDict& state, const std::string& name) {
-  for (const auto& [key, value] : state) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
 /// The first few, so that weights of another model do not fill the screen.
 std::string some_of(const std::vector<std::string>& problems) {
   constexpr std::size_t most = 6;

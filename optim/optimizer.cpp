@@ -114,18 +114,19 @@ void Optimizer::load_state_dict(const NamedTensors& state) {
     fail("optimizer: the saved state has ", state.size(), " tensors, this one has ", own.size(),
          "; it is of another optimizer or model");
   }
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto& [name, value] = state[i];
-    if (name != own[i].first || value.shape() != own[i].second.shape()) {
-      fail("optimizer: the saved state has ", name, " ", value.shape(), " where ", own[i].first, " ",
-           own[i].second.shape(), " belongs; it is of another optimizer or model");
+  for (const auto& [name, tensor] : own) {
+    const Tensor* const value = find(state, name);
+    if (!value) fail("optimizer: the saved state lacks ", name, "; it is of another optimizer or model");
+    if (value->shape() != tensor.shape()) {
+      fail("optimizer: the saved ", name, " is ", value->shape(), ", this one's ", tensor.shape(),
+           "; it is of another optimizer or model");
     }
     if (!name.ends_with(".step")) continue;
-    if (const double steps = value.item(); !(steps >= 0 && std::isfinite(steps) && steps == std::floor(steps))) {
+    if (const double steps = value->item(); !(steps >= 0 && std::isfinite(steps) && steps == std::floor(steps))) {
       fail("optimizer: the saved ", name, " is ", steps, "; need a whole number of steps, none or more");
     }
   }
-  for (std::size_t i = 0; i < own.size(); ++i) copy(state[i].second, own[i].second);
+  for (const auto& [name, tensor] : own) copy(*find(state, name), tensor);
 }
 
 SGD::SGD(const ParameterGroups& groups, const SGDOptions& options)

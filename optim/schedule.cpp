@@ -42,10 +42,10 @@ Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std
   };
 }
 
-Schedule inverse_sqrt(double rate, std::int64_t unit) {
-  if (unit < 0) fail("inverse_sqrt: a unit of ", unit, " steps; need at least 0");
-  const auto start = static_cast<double>(std::max<std::int64_t>(unit, 1));
-  return [=](std::int64_t step) { return rate * std::sqrt(start / (start + static_cast<double>(step))); };
+Schedule inverse_sqrt(double rate, std::int64_t warmup_steps) {
+  check_steps("inverse_sqrt", warmup_steps);
+  const double w = static_cast<double>(warmup_steps) + 1;
+  return [=](std::int64_t step) { return rate * std::sqrt(w / (w + static_cast<double>(step))); };
 }
 
 Schedule warmup(std::int64_t steps, Schedule then) {

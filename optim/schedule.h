@@ -24,9 +24,10 @@ Schedule cosine(double rate, double min_rate, std::int64_t steps);
 /// (2024), whose name for it is WSD: warm-up, stable, decay.
 Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std::int64_t decay_steps);
 
-/// rate √(unit / (unit + step)): from `rate` at step 0 down with the root of the step. After a warm-up of `unit` - 1
-/// steps this is the schedule of Vaswani et al. (2017), which counts steps from 1, with a warm-up of `unit`.
-Schedule inverse_sqrt(double rate, std::int64_t unit);
+/// rate √(w / (w + step)) with w = warmup_steps + 1: from `rate` at step 0 down with the root of the step. After a
+/// warm-up of so many steps this is the schedule of Vaswani et al. (2017), which counts steps from 1 and calls w its
+/// warm-up.
+Schedule inverse_sqrt(double rate, std::int64_t warmup_steps);
 
 /// For `steps` steps linearly up to the first rate of `then`, whose steps count from there. Step 0 moves already.
 Schedule warmup(std::int64_t steps, Schedule then);

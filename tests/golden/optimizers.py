@@ -66,9 +66,9 @@ def optimizers():
     schedules = {
         "constant": lambda step: 1e-3,
         "cosine": cosine,
-        "inverse_sqrt": lambda step: 1e-3 * (10 / (10 + step)) ** 0.5,
+        "inverse_sqrt": lambda step: 1e-3 * (11 / (11 + step)) ** 0.5,
         "warmup_cosine": lambda step: warm(1e-3, step, 5, cosine),
-        "warmup_inverse_sqrt": lambda step: 1e-3 * min((step + 1) / 11, (10 / max(step, 10)) ** 0.5),
+        "warmup_inverse_sqrt": lambda step: 1e-3 * min((step + 1) / 11, (11 / (step + 1)) ** 0.5),
     }
     for name, rate in schedules.items():
         result[f"schedule.{name}"] = torch.tensor([rate(step) for step in range(30)])

@@ -37,12 +37,12 @@ TEST_CASE("schedule: the same for long, and at the end straight down") {
 }
 
 TEST_CASE("schedule: inverse square root") {
-  const Schedule schedule = inverse_sqrt(0.1, 100);
+  const Schedule schedule = inverse_sqrt(0.1, 99);
   CHECK(schedule(0) == Approx(0.1));
   CHECK(schedule(100) == Approx(0.1 / std::sqrt(2)));
   CHECK(schedule(300) == Approx(0.05));
   CHECK(schedule(9900) == Approx(0.01));
-  CHECK(inverse_sqrt(0.1, 0)(3) == Approx(0.05));  // a unit of at least one step
+  CHECK(inverse_sqrt(0.1, 0)(3) == Approx(0.05));
 }
 
 TEST_CASE("schedule: warm-up rises evenly and passes into what follows") {
@@ -57,7 +57,7 @@ TEST_CASE("schedule: warm-up rises evenly and passes into what follows") {
 TEST_CASE("schedule: warm-up and inverse square root make the schedule of the transformer") {
   // Vaswani et al. (2017), equation 3: width^-0.5 min(step^-0.5, step warmup^-1.5), with steps counted from 1.
   const double peak = 1 / std::sqrt(512.0 * 4000);
-  const Schedule schedule = warmup(3999, inverse_sqrt(peak, 4000));
+  const Schedule schedule = warmup(3999, inverse_sqrt(peak, 3999));
   for (double step : {1.0, 1000.0, 4000.0, 4001.0, 100000.0}) {
     const double expected = 1 / std::sqrt(512) * std::min(1 / std::sqrt(step), step * std::pow(4000, -1.5));
     CHECK(schedule(static_cast<std::int64_t>(step) - 1) == Approx(expected).epsilon(1e-12));
@@ -73,7 +73,7 @@ TEST_CASE("schedule: a warm-up of any length rises from nothing") {
 TEST_CASE("schedule: refuses what is no number of steps") {
   CHECK_THROWS_WITH(cosine(1, 0, -1), ContainsSubstring("cosine: -1 steps; need at least 0"));
   CHECK_THROWS_WITH(warmup(-3, constant(1)), ContainsSubstring("warmup: -3 steps; need at least 0"));
-  CHECK_THROWS_WITH(inverse_sqrt(1, -1), ContainsSubstring("inverse_sqrt: a unit of -1 steps; need at least 0"));
+  CHECK_THROWS_WITH(inverse_sqrt(1, -1), ContainsSubstring("inverse_sqrt: -1 steps; need at least 0"));
   CHECK_THROWS_WITH(stable_then_decay(1, 0, 10, 20),
                     ContainsSubstring("stable_then_decay: 20 of 10 steps decay; need 0 <= decay steps <= steps"));
   CHECK_THROWS_AS(stable_then_decay(1, 0, 10, -1), reel::Error);
