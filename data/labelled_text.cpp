@@ -87,11 +87,12 @@ std::vector<std::string> sorted_names(const fs::path& folder, Accept accept) {
   return names;
 }
 
-/// Where the part of this name lies in `folder`.
-std::optional<fs::path> find_part(const fs::path& folder, const std::string& name) {
-  for (const char* ending : {"", ".tsv", ".csv"}) {
-    const fs::path path = folder / (name + ending);
-    if (*ending ? fs::exists(path) : fs::is_directory(path)) return path;
+/// Where the part of this name lies in `folder`: the first of the kinds that there is, of which "" stands for folders.
+std::optional<fs::path> find_part(const fs::path& folder, const std::string& name,
+                                  const std::vector<std::string>& kinds = {"", ".tsv", ".csv"}) {
+  for (const std::string& kind : kinds) {
+    const fs::path path = folder / (name + kind);
+    if (kind.empty() ? fs::is_directory(path) : fs::exists(path)) return path;
   }
   return std::nullopt;
 }
@@ -175,11 +176,10 @@ LabelledData read_labelled_data(const fs::path& path, const TableColumns& column
 
 std::optional<LabelledText> read_labelled_test(const fs::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes) {
-  auto test = find_part(path, "test");
-  if (const auto train = find_part(path, "train")) {  // what else is called test may be anything
-    test = path / fs::path("test").replace_extension(train->extension());
-    if (!fs::exists(*test)) test.reset();
-  }
+  // Of the kind of the training part, or else a table. A folder called test beside a table may be anything.
+  const auto train = find_part(path, "train");
+  const auto test =
+      train ? find_part(path, "test", {train->extension().string(), ".tsv", ".csv"}) : find_part(path, "test");
   if (!test) return std::nullopt;
   return read_labelled_part(*test, columns, classes);
 }

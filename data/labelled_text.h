@@ -6,7 +6,7 @@
 //   a folder with train/ and test/, and in each a folder per class, with a .txt file per text: the layout of the
 //     Large Movie Review Dataset (Maas et al. 2011), aclImdb/train/pos/0_9.txt; its unlabelled train/unsup is left out
 //   a folder with train.tsv and test.tsv, or train.csv and test.csv
-//     (of either kind, the test part may be missing)
+//     (of either kind, the test part may be missing, or be a table where the training part is of another kind)
 //   a single .tsv or .csv file, which then is all for training
 //
 // in an order that depends on names alone. Labels are any strings; a class's id is its place among the sorted labels
@@ -63,7 +63,7 @@ struct LabelledData {
 /// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.
 LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {});
 
-/// The test part alone, of a folder that has one: of the kind of the training part, if that is there.
+/// The test part alone, of a folder that has one.
 std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes);
 

@@ -3,8 +3,8 @@
 //
 // A layer names its parameters and its parts where it initialises them, and that is all it does for the base:
 //
-//     struct FeedForward : Module {
-//       FeedForward(int64_t width) : hidden(child("hidden", Linear(width, 4 * width))), ... {}
+//     struct TwoLayers : Module {
+//       TwoLayers(int64_t width) : hidden(child("hidden", Linear(width, 4 * width))), ... {}
 //       Tensor operator()(const Tensor& x) const { return out(relu(hidden(x))); }
 //       Linear hidden, out;
 //     };

@@ -65,6 +65,10 @@ void eval(Options& options, EvalConfig& c) {
   if (options.given("header")) trained.config.columns.header = c.columns.header;
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
+  if (validation && trained.config.final_run) {
+    fail(trained.config.data, " no longer has the test part that the run was scored on; put it back, or name one with ",
+         "--data");
+  }
   const bool other = !part && !validation;  // than a run's own part, or the test part of a folder
   if (other) part = read_other_part(c.data, trained);
   const EncodedTexts texts =

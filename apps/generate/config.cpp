@@ -17,7 +17,9 @@ void declare_train(Options& o, GenerateConfig& c) {
   o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", {"gtransformer", "naive", "conv", "ngram"},
                "which model; all learn by gradients but ngram, which counts");
-  o.add(&c.context, "C,context", "N", "tokens that a prediction may look back on", at_least(1).and_at_most(1 << 20));
+  o.add(&c.context, "C,context", "N",
+        "tokens that a prediction may look back on; conv and ngram see fewer where --depth or --order is small",
+        at_least(1).and_at_most(1 << 20));
   o.add(&c.embedding, "E,embedding", "N", "width of the embeddings", at_least(1).and_at_most(1 << 16))
       .only_for("model", learning);
   o.add(&c.heads, "H,heads", "N", "attention heads, each as wide as the embedding", at_least(1).and_at_most(1 << 10))

@@ -1,6 +1,7 @@
 // generate: a model that learns to write.
 
 #include <iostream>
+#include <random>
 
 #include "apps/common/command.h"
 #include "apps/common/interrupt.h"
@@ -71,7 +72,7 @@ void declare_sample(Options& o, SampleConfig& c) {
   o.add(&c.choice.top_k, "top-k", "K", "draw from the K most probable only; 0 for all", at_least(0));
   o.add(&c.choice.top_p, "top-p", "P", "draw from the most probable only, as many as reach this probability",
         more_than(0).and_at_most(1));
-  o.add(&c.seed, "r,random-seed", "N", "same seed, same text");
+  o.add(&c.seed, "r,random-seed", "N", "same seed, same text; a negative one asks for a random one");
   add_threads(o, c.threads);
 }
 
@@ -89,7 +90,7 @@ void sample(Options& options, SampleConfig& c) {
   TrainedModel trained = restore_model(load_run(c.from, "generate"));
   const data::Tokenizer& tokenizer = *trained.tokenizer;
   const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);
-  Generator generator(static_cast<std::uint64_t>(c.seed));
+  Generator generator(c.seed < 0 ? std::random_device{}() : static_cast<std::uint64_t>(c.seed));
   watch_interrupts();
   std::cout << c.prompt;
   print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.choice, generator);

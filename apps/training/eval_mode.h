@@ -1,5 +1,5 @@
 #pragma once
-// A model in evaluation until the end of a scope, and then in the mode that it was in.
+// A model in evaluation until the end of a scope, and then, all of its parts, in the mode that it was in itself.
 
 #include "nn/module.h"
 

@@ -87,7 +87,8 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 
 void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
-    fail("the data are no longer those that the run began with; put these back, or start anew without --resume");
+    fail("the data are no longer those that the run in ", config_.out,
+         " began with; put these back, or start anew without --resume");
   }
   // Another run may have gone on while this one read the data, before it had the folder to itself.
   if (note(load_checkpoint(saved.path, app_), "step") != note(saved, "step")) {
@@ -105,7 +106,9 @@ void Trainer::resume(const Checkpoint& saved) {
   } catch (const Error& error) {
     fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
   }
-  metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
+  // A run's first save may be all that it has left, and the metrics another's: these begin again, after one step.
+  const bool is_first_save = steps_done_ <= 1;
+  metrics_.emplace(folder_->metrics(), metrics_columns, is_first_save ? std::nullopt : std::optional(steps_done_));
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
 }
 

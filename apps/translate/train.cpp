@@ -173,11 +173,12 @@ class TranslateTask : public Task {
   data::BatchSampler sampler_;
 };
 
-/// Throws UsageError for other languages than those of the built-in sentences.
+/// Throws UsageError for other languages than those of the built-in sentences, and for one language twice.
 void check_languages(const TranslateConfig& config) {
   if (config.data.empty() && (config.source != "en" || config.target != "de")) {
     throw UsageError("--source and --target: the built-in sentences are English to German; name others with --data");
   }
+  if (config.source == config.target) fail<UsageError>("--source and --target: both are ", config.source);
 }
 
 /// Throws UsageError if the heads cannot share out the width.

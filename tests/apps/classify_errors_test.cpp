@@ -54,6 +54,14 @@ TEST_CASE("a test part of other classes is refused", "[classify]") {
                 "other.tsv, line 2: the label 'so-so' is not one of the classes: bad, good");
 }
 
+TEST_CASE("a test part that is gone is missed, and not stood in for", "[classify]") {
+  TinyTexts here;
+  here.must_train("classify", "--final --out run");
+  fs::remove(here / "reviews/test.tsv");
+  check_refused(here.run("classify", "eval --from run"), 1,
+                "reviews no longer has the test part that the run was scored on; put it back, or name one with --data");
+}
+
 TEST_CASE("folders of another layout are refused", "[classify]") {
   TinyTexts here;
   auto refused = [&](const std::string& reason) {

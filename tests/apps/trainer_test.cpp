@@ -395,7 +395,7 @@ TEST_CASE("a run goes on with the data that it began with, or not at all", "[tra
   REQUIRE(changed != text);
   here.write(file, changed);
   check_refused(program, here.run(program, "train --resume --out run " + more), 1,
-                "the data are no longer those that the run began with");
+                "the data are no longer those that the run in run began with; put these back");
   CHECK(here.checkpoint("run") == kept);
   here.write(file, text);
   here.must_train(program, "--resume --out run " + more);
@@ -421,7 +421,7 @@ TEST_CASE("a run goes on after its data have moved", "[trainer]") {
   other.write("reviews/train.tsv", tiny_reviews(80, 1));
   other.write("pairs/train.de", read_file(other / "pairs/train.en"));
   const Outcome refused = other.run(program, "train --resume --out run --data " + data + " " + more);
-  check_refused(program, refused, 1, "the data are no longer those that the run began with");
+  check_refused(program, refused, 1, "the data are no longer those that the run in run began with; put these back");
 }
 
 TEST_CASE("two runs cannot write into one folder", "[trainer]") {
@@ -515,6 +515,17 @@ TEST_CASE("what a killed run did not record of its last step, a resumed one does
   CHECK(here.run(program, "train --resume --out longer " + whole).status == 0);
   if (half != "-N 5 --test-every 4") CHECK(here.metrics("longer") == here.metrics("whole"));
   CHECK(here.checkpoint("longer") == here.checkpoint("whole"));
+}
+
+TEST_CASE("a run that was killed before it began its metrics does not go on with an earlier run's", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 6 --test-every 6 -r 2 --out earlier");
+  here.must_train("generate", "-N 1 --test-every 6 --out run");
+  here.must_train("generate", "-N 3 --test-every 6 --out whole");
+  here.write("run/metrics.csv", here.metrics("earlier"));  // as if it had just been saved, and replaced nothing else
+  here.must_train("generate", "--resume -N 3 --test-every 6 --out run");
+  CHECK(here.metrics("run") == here.metrics("whole"));
+  CHECK(here.checkpoint("run") == here.checkpoint("whole"));
 }
 
 TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {

@@ -62,6 +62,7 @@ TEST_CASE("translate: wrong command lines are refused", "[translate]") {
     check_refused(here.run("translate", std::string("train -e 1 -E 8 -d 1 --max 2 ") + languages), 2,
                   "--source and --target: the built-in sentences are English to German; name others with --data");
   }
+  check_refused(here.train("translate", "--source de --target de"), 2, "--source and --target: both are de");
   check_refused(here.train("translate", "-H 3"), 2, "--heads: 3 cannot share out the --embedding of 16");
   check_refused(here.train("translate", "-H 3 --model rnn"), 2,
                 "--heads: only for --model transformer, not rnn; leave it out");

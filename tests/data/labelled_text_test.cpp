@@ -179,6 +179,14 @@ TEST_CASE("a test part is read without a training part, if there is one") {
   CHECK(read_labelled_data(folder.path()).test->texts == from_table->texts);
   std::filesystem::remove(folder / "test.csv");
   CHECK_FALSE(read_labelled_test(folder.path(), {}, classes));
+
+  // A table called test is a test part, whatever the training part is.
+  folder.write("test.tsv", "label\ttext\nodd\tso\n");
+  CHECK(read_labelled_data(folder.path()).test->texts == Strings{"so"});
+  std::filesystem::remove(folder / "train.csv");
+  std::filesystem::remove_all(folder / "test");
+  for (const char* label : {"neg", "odd", "pos"}) folder.write(std::string("train/") + label + "/1.txt", label);
+  CHECK(read_labelled_data(folder.path()).test->texts == Strings{"so"});
 }
 
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {
