@@ -73,12 +73,14 @@ std::string printable(std::string_view text) {
   return encode_utf8(characters);
 }
 
-std::string brief(std::string_view text) {
-  constexpr std::size_t most = 60;
-  std::u32string characters = decode_utf8(printable(text));
-  if (characters.size() > most) characters.replace(most - 1, std::u32string::npos, U"\u2026");  // ellipsis
-  return encode_utf8(characters);
+std::u32string shortened(std::u32string characters, std::size_t most) {
+  if (characters.size() <= most) return characters;
+  characters.resize(most);
+  if (most > 0) characters.back() = U'\u2026';  // ellipsis
+  return characters;
 }
+
+std::string brief(std::string_view text) { return encode_utf8(shortened(decode_utf8(printable(text)), 60)); }
 
 bool is_blank(std::string_view text) {
   // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.

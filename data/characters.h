@@ -1,6 +1,7 @@
 #pragma once
 // What kind of character a character is, as far as cutting a text into words has to know.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,9 @@ bool is_space(char32_t character);
 bool is_control(char32_t character);
 /// `text` as a message can show it on one line: a control character as ?, what is not UTF-8 as U+FFFD.
 std::string printable(std::string_view text);
-/// The same, of a long one the first 60 characters.
+/// At most `most` characters: of more, the first ones, with an ellipsis for the rest.
+std::u32string shortened(std::u32string characters, std::size_t most);
+/// `text` as a message can show it, shortened to 60 characters.
 std::string brief(std::string_view text);
 /// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
 bool is_blank(std::string_view text);

@@ -84,6 +84,12 @@ Tensor WideAttention::attention_maps(const Tensor& x, const Mask& mask) const {
   return attention_weights(split_heads(toqueries(x), heads_), split_heads(tokeys(x), heads_), mask);
 }
 
+Tensor WideAttention::attend(const Tensor& x, const Mask& mask) const {
+  const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
+  const Tensor values = split_heads(tovalues(x), heads_);
+  return unifyheads(merge_heads(dot_product_attention(queries, keys, values, mask)));
+}
+
 Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) const {
   const int64_t width = unifyheads.weight.size(0);
   if (x.rank() != 3 || x.size(2) != width) fail("WideAttention: x is ", x.shape(), "; need (B, T, ", width, ")");
@@ -94,8 +100,7 @@ Tensor WideAttention::operator()(const Tensor& x, const Mask& mask, Past* past) 
   }
   // Merging costs 2 H D³ products and saves 2 B T H D²: worth it where B T > D.
   if (x.size(0) * x.size(1) > x.size(2)) return attend_merged(merge_projections(), x, mask, nullptr);
-  const Tensor queries = split_heads(toqueries(x), heads_), keys = split_heads(tokeys(x), heads_);  // (B, H, T, D)
-  return unifyheads(merge_heads(dot_product_attention(queries, keys, split_heads(tovalues(x), heads_), mask)));
+  return attend(x, mask);
 }
 
 WideAttention::MergedProjections WideAttention::merge_projections() const {

@@ -73,8 +73,10 @@ class WideAttention : public Module {
   Linear unifyheads;                   // (D, H D)
 
  private:
+  /// operator() as it is published.
+  Tensor attend(const Tensor& x, const Mask& mask) const;
   MergedProjections merge_projections() const;
-  /// operator() with 2 projections of x, not 4.
+  /// The same with 2 projections of x, not 4.
   Tensor attend_merged(const MergedProjections& projections, const Tensor& x, const Mask& mask,
                        KeyValueCache* past) const;
 

@@ -7,14 +7,6 @@
 #include "data/characters.h"
 
 namespace reel::apps {
-
-std::u32string shortened(std::u32string characters, std::size_t most) {
-  if (characters.size() <= most) return characters;
-  characters.resize(most);
-  if (most > 0) characters.back() = U'\u2026';  // ellipsis
-  return characters;
-}
-
 namespace {
 
 std::u32string characters_of_one_line(std::string_view text) {
@@ -28,7 +20,7 @@ std::u32string characters_of_one_line(std::string_view text) {
 std::string on_one_line(std::string_view text) { return encode_utf8(characters_of_one_line(text)); }
 
 std::string excerpt(std::string_view text, std::size_t longest) {
-  return encode_utf8(shortened(characters_of_one_line(text), longest));
+  return encode_utf8(data::shortened(characters_of_one_line(text), longest));
 }
 
 std::string in_quotes(std::string_view word) { return "\"" + data::printable(word) + "\""; }

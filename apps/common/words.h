@@ -7,9 +7,6 @@
 
 namespace reel::apps {
 
-/// At most `most` characters: of more, the first ones, with an ellipsis for the rest.
-std::u32string shortened(std::u32string characters, std::size_t most);
-
 /// A text on one line: a space for each line end, and for whatever else a terminal would obey. Throws if it is not
 /// UTF-8.
 std::string on_one_line(std::string_view text);

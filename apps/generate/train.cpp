@@ -166,8 +166,9 @@ void train(Options& options, GenerateConfig& config) {
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("generate", options, training, task,
-                  {config.counts() ? 0 : config.num_batches, config.test_every, "num-batches",
-                   training.batch_size * training.accumulate});
+                  {{config.counts() ? 0 : config.num_batches, training.batch_size * training.accumulate},
+                   config.test_every,
+                   "num-batches"});
   trainer.run(saved);
 }
 

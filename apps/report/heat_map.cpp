@@ -7,10 +7,10 @@
 
 #include "apps/common/numbers.h"
 #include "apps/common/terminal.h"
-#include "apps/common/words.h"
 #include "apps/report/html.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"
+#include "data/characters.h"
 
 namespace reel::apps {
 
@@ -82,7 +82,7 @@ std::string token_label(std::string_view token, std::size_t most) {
     if (c == U'\t') c = U'\u21E5';  // arrow of the tab key
     if (c == U'\r') c = U'\u240D';
   }
-  return encode_utf8(shortened(std::move(characters), most));
+  return encode_utf8(data::shortened(std::move(characters), most));
 }
 
 std::string heat_map_html(std::string_view title, std::span<const std::string> rows,

@@ -65,7 +65,7 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
   const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
   const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;
-  return {epochs * steps, steps, "num-epochs", std::min(config.batch_size * config.accumulate, examples), batches};
+  return {{epochs * steps, std::min(config.batch_size * config.accumulate, examples)}, steps, "num-epochs", batches};
 }
 
 std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
@@ -80,7 +80,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       task_(task),
       plan_(std::move(plan)),
       fingerprint_(task.fingerprint()) {
-  if (plan_.steps > 0) check_training(config_, {plan_.steps, plan_.examples_per_step});
+  if (plan_.steps > 0) check_training(config_, plan_);
   folder_.emplace(config_.out);
   optimizer_ = make_optimizer(config_, task_.model());
 }
@@ -150,8 +150,7 @@ void Trainer::introduce() const {
   if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
     std::cout << "The run has taken all its steps; for more, say --" << plan_.option << std::endl;
   }
-  const RunLength run{plan_.steps, plan_.examples_per_step};
-  if (const std::int64_t warmup = run.steps_for(config_.lr_warmup); plan_.steps > 0 && warmup > plan_.steps) {
+  if (const std::int64_t warmup = plan_.steps_for(config_.lr_warmup); plan_.steps > 0 && warmup > plan_.steps) {
     std::cout << "The run has " << plan_.steps << " steps, its warm-up " << warmup
               << ": the rate will not reach --learn-rate. A smaller --lr-warmup may be better." << std::endl;
   }
@@ -174,7 +173,7 @@ bool Trainer::take_steps() {
     is_scored() ? end_interval() : record();
     is_recorded_ = true;
   }
-  const optim::Schedule schedule = make_schedule(config_, {plan_.steps, plan_.examples_per_step});
+  const optim::Schedule schedule = make_schedule(config_, plan_);
   while (steps_done_ < plan_.steps && !interrupted()) {
     optimizer_->set_learning_rate(schedule(steps_done_));
     const std::int64_t tokens = step();

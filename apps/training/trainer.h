@@ -65,12 +65,10 @@ class Task {
   virtual void restore(const Checkpoint& saved) = 0;
 };
 
-/// How long a run is.
-struct Plan {
-  std::int64_t steps;                  // 0 for a model that takes none: it counts
+/// How long a run is, and how it is divided. One of no steps is of a model that takes none: it counts.
+struct Plan : RunLength {
   std::int64_t test_every;             // steps from one score and checkpoint to the next
   std::string option;                  // that says how long: num-batches
-  std::int64_t examples_per_step;      // a step with an epoch's last batch may have fewer
   std::int64_t batches_per_epoch = 0;  // an epoch is test_every steps, the last perhaps of fewer batches; 0: no epochs
 
   /// Batches in the step after `done` steps: `most`, or what is left of the epoch.

@@ -37,7 +37,8 @@ struct TrainingConfig {
 /// How long a run is. --lr-warmup and --lr-decay count examples: they are as many steps as it takes, each counted as a
 /// full one.
 struct RunLength {
-  std::int64_t steps, examples_per_step;
+  std::int64_t steps;
+  std::int64_t examples_per_step;  // one with an epoch's last batch may have fewer
 
   std::int64_t steps_for(std::int64_t examples) const;
 };

@@ -4,14 +4,6 @@
 
 using namespace reel::apps;
 
-TEST_CASE("what is too long ends in an ellipsis", "[words]") {
-  CHECK(shortened(U"", 0).empty());
-  CHECK(shortened(U"ßé", 0).empty());
-  CHECK(shortened(U"ßé", 1) == U"\u2026");
-  CHECK(shortened(U"ßé", 2) == U"ßé");
-  CHECK(shortened(U"ßée", 2) == U"ß\u2026");
-}
-
 TEST_CASE("a word in quotes stays on its line and moves no cursor", "[words]") {
   CHECK(in_quotes("") == "\"\"");
   CHECK(in_quotes("Käse \"x\"") == "\"Käse \"x\"\"");

@@ -61,6 +61,14 @@ TEST_CASE("a text of white space alone is blank") {
   CHECK_THROWS_AS(is_blank(" \xFF"), reel::Error);
 }
 
+TEST_CASE("what is too long ends in an ellipsis") {
+  CHECK(shortened(U"", 0).empty());
+  CHECK(shortened(U"ßé", 0).empty());
+  CHECK(shortened(U"ßé", 1) == U"\u2026");
+  CHECK(shortened(U"ßé", 2) == U"ßé");
+  CHECK(shortened(U"ßée", 2) == U"ß\u2026");
+}
+
 TEST_CASE("what is long is shown in brief") {
   CHECK(brief("a\tb") == "a?b");
   CHECK(brief(std::string(60, 'x')) == std::string(60, 'x'));
