@@ -56,7 +56,7 @@ struct SampleConfig {
   std::string from = "runs/generate";
   std::string prompt;
   std::int64_t length = 600;
-  Choice choice;
+  nn::Sampling sampling;
   std::int64_t seed = 1;
   std::int64_t threads = 0;
 };
@@ -66,11 +66,11 @@ void declare_sample(Options& o, SampleConfig& c) {
   o.add(&c.prompt, "p,prompt", "TEXT",
         "what the model goes on from; without it, a line break, or the first token where the vocabulary has none");
   o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));
-  o.add(&c.choice.temperature, "t,temperature", "T",
+  o.add(&c.sampling.temperature, "t,temperature", "T",
         "below 1 safer than the model's own distribution, above 1 wilder; 0 always takes the most probable",
         at_least(0));
-  o.add(&c.choice.top_k, "top-k", "K", "draw from the K most probable only; 0 for all", at_least(0));
-  o.add(&c.choice.top_p, "top-p", "P", "draw from the most probable only, as many as reach this probability",
+  o.add(&c.sampling.top_k, "top-k", "K", "draw from the K most probable only; 0 for all", at_least(0));
+  o.add(&c.sampling.top_p, "top-p", "P", "draw from the most probable only, as many as reach this probability",
         more_than(0).and_at_most(1));
   o.add(&c.seed, "r,random-seed", "N", "same seed, same text; a negative one asks for a random one");
   add_threads(o, c.threads);
@@ -93,7 +93,7 @@ void sample(Options& options, SampleConfig& c) {
   Generator generator(c.seed < 0 ? std::random_device{}() : static_cast<std::uint64_t>(c.seed));
   watch_interrupts();
   std::cout << c.prompt;
-  print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.choice, generator);
+  print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.sampling, generator);
   std::cout << std::endl;
 }
 

@@ -1,7 +1,6 @@
 #include "apps/generate/write.h"
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
 #include <numeric>
 #include <sstream>
 
@@ -14,33 +13,6 @@ using namespace reel;
 using namespace reel::apps;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-std::vector<double> logs(std::vector<double> probabilities) {
-  for (double& p : probabilities) p = std::log(p);
-  return probabilities;
-}
-
-/// How often each token is drawn, as a share.
-std::vector<double> shares(const std::vector<double>& log_probs, const Choice& choice) {
-  constexpr int draws = 20000;
-  Generator generator(3);
-  std::vector<double> shares(log_probs.size());
-  for (int i = 0; i < draws; ++i) shares[static_cast<std::size_t>(draw(log_probs, choice, generator))] += 1.0 / draws;
-  return shares;
-}
-
-/// Within five standard deviations of what was expected.
-void check_shares(const std::vector<double>& log_probs, const Choice& choice, std::vector<double> expected) {
-  const double sum = std::accumulate(expected.begin(), expected.end(), 0.0);
-  const std::vector<double> seen = shares(log_probs, choice);
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    CAPTURE(i);
-    const double p = expected[i] / sum;
-    CHECK(std::abs(seen[i] - p) <= 5 * std::sqrt(p * (1 - p) / 20000) + 1e-9);
-  }
-}
 
 /// After each token comes the next one, the last again after itself, nearly for certain. A LanguageModel of one's own.
 class Counting : public nn::LanguageModel {
@@ -64,7 +36,7 @@ class Counting : public nn::LanguageModel {
 
 /// What write_tokens should write, the slow way: the model is run over the whole window for every token.
 std::vector<std::int32_t> written_by_hand(const nn::LanguageModel& model, std::vector<std::int32_t> tokens,
-                                          std::size_t length, const Choice& choice) {
+                                          std::size_t length, const nn::Sampling& sampling) {
   Generator generator(7);
   const std::size_t prompt = tokens.size(), context = static_cast<std::size_t>(model.context());
   std::size_t start = 0;
@@ -72,7 +44,7 @@ std::vector<std::int32_t> written_by_hand(const nn::LanguageModel& model, std::v
     while (tokens.size() - start > context) start += context / 2;
     const auto window = std::span(tokens).subspan(start);
     const Tensor log_probs = model(Ids({1, std::ssize(window)}, {window.begin(), window.end()}));
-    tokens.push_back(draw(log_probs.select(0, 0).select(0, -1).to_vector(), choice, generator));
+    tokens.push_back(nn::sample(log_probs.select(0, 0).select(0, -1).to_vector(), sampling, generator));
   }
   return {tokens.begin() + static_cast<std::ptrdiff_t>(prompt), tokens.end()};
 }
@@ -87,56 +59,6 @@ std::string printed(const data::Tokenizer& tokenizer, std::int32_t from, std::in
 }
 
 }  // namespace
-
-TEST_CASE("draws follow the probabilities", "[write]") {
-  const std::vector<double> p{0.1, 0.4, 0, 0.3, 0.2};
-  check_shares(logs(p), {}, p);
-  check_shares(logs({1}), {}, {1});
-}
-
-TEST_CASE("the temperature sharpens and flattens", "[write]") {
-  const std::vector<double> log_probs = logs({0.1, 0.5, 0.4});
-  check_shares(log_probs, {.temperature = 0}, {0, 1, 0});
-  check_shares(log_probs, {.temperature = 1e-300}, {0, 1, 0});
-  check_shares(log_probs, {.temperature = 0.5}, {0.01, 0.25, 0.16});
-  check_shares(log_probs, {.temperature = 2}, {std::sqrt(0.1), std::sqrt(0.5), std::sqrt(0.4)});
-  check_shares(log_probs, {.temperature = 1e300}, {1, 1, 1});
-}
-
-TEST_CASE("top-k draws from the k most probable", "[write]") {
-  const std::vector<double> log_probs = logs({0.1, 0.4, 0.2, 0.3});
-  check_shares(log_probs, {.top_k = 1}, {0, 1, 0, 0});
-  check_shares(log_probs, {.top_k = 2}, {0, 0.4, 0, 0.3});
-  check_shares(log_probs, {.top_k = 1000}, {0.1, 0.4, 0.2, 0.3});
-  // Of equals, the first: as many as asked for, not more.
-  check_shares(logs({0.2, 0.2, 0.2, 0.2, 0.2}), {.top_k = 3}, {1, 1, 1, 0, 0});
-}
-
-TEST_CASE("top-p draws from the fewest that reach p", "[write]") {
-  const std::vector<double> log_probs = logs({0.1, 0.4, 0.2, 0.3});
-  check_shares(log_probs, {.top_p = 1e-9}, {0, 1, 0, 0});
-  static_cast<void>(ones({1}) + 1.0);  // from here on denormals count as 0: then, too, one token is left
-  check_shares(log_probs, {.top_p = 1e-310}, {0, 1, 0, 0});
-  check_shares(log_probs, {.top_p = 0.39}, {0, 1, 0, 0});
-  check_shares(log_probs, {.top_p = 0.41}, {0, 0.4, 0, 0.3});
-  check_shares(log_probs, {.top_p = 0.85}, {0, 0.4, 0.2, 0.3});
-  check_shares(log_probs, {.top_p = 1}, {0.1, 0.4, 0.2, 0.3});
-  // p counts after the temperature and within the k most probable.
-  check_shares(log_probs, {.temperature = 0.5, .top_p = 0.5}, {0, 1, 0, 0});
-  check_shares(log_probs, {.top_k = 2, .top_p = 0.5}, {0, 1, 0, 0});
-}
-
-TEST_CASE("what is no distribution cannot be drawn from", "[write]") {
-  Generator generator(1);
-  for (double temperature : {0.0, 1.0}) {
-    const Choice choice{.temperature = temperature};
-    CHECK_THROWS_WITH(draw(std::vector<double>{0, std::nan("")}, choice, generator),
-                      ContainsSubstring("not a number; the model's weights are damaged"));
-    CHECK_THROWS_AS(draw(std::vector<double>{-infinity, -infinity}, choice, generator), Error);
-    CHECK_THROWS_AS(draw(std::vector<double>{infinity, 0}, choice, generator), Error);
-    CHECK_THROWS_AS(draw({}, choice, generator), Error);
-  }
-}
 
 TEST_CASE("a model goes on from the prompt, in the window that it can look back on", "[write]") {
   Counting model;
@@ -166,15 +88,16 @@ TEST_CASE("the same seed writes the same with and without a cache, beyond the co
   std::vector<std::int32_t> long_prompt(23);
   std::iota(long_prompt.begin(), long_prompt.end(), 0);
   for (const std::vector<std::int32_t>& prompt : {{3}, {1, 2, 3, 4, 5}, long_prompt}) {
-    for (const Choice& choice : {Choice{}, Choice{.temperature = 0}, Choice{.temperature = 2, .top_k = 9}}) {
+    for (const nn::Sampling& sampling :
+         {nn::Sampling{}, nn::Sampling{.temperature = 0}, nn::Sampling{.temperature = 2, .top_k = 9}}) {
       Generator generator(7);
       std::vector<std::int32_t> written;
-      write_tokens(model, prompt, 60, choice, generator, [&](std::int32_t token) {
+      write_tokens(model, prompt, 60, sampling, generator, [&](std::int32_t token) {
         written.push_back(token);
         return true;
       });
       model.eval();
-      CHECK(written == written_by_hand(model, prompt, 60, choice));
+      CHECK(written == written_by_hand(model, prompt, 60, sampling));
       model.train();
     }
   }
