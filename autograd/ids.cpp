@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -9,14 +10,26 @@
 
 namespace reel {
 
-Ids::Ids(Shape shape, std::vector<std::int32_t> values) : shape_(shape), values_(std::move(values)) {
+Ids::Ids(Shape shape, std::vector<std::int32_t> values)
+    : shape_(shape), values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {
   check_size("Ids", shape_);
   if (reel::numel(shape_) != numel()) {
     fail("Ids: ", numel(), " values do not fill the shape ", shape_, " of ", reel::numel(shape_));
   }
 }
 
-Ids::Ids(std::vector<std::int32_t> values) : shape_{std::ssize(values)}, values_(std::move(values)) {}
+Ids::Ids(std::vector<std::int32_t> values)
+    : shape_{std::ssize(values)}, values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {}
+
+Ids::Ids(const Ids& other)
+    : shape_(other.shape_),
+      values_(other.is_lent_ ? std::make_shared<std::vector<std::int32_t>>(*other.values_) : other.values_) {}
+
+std::vector<std::int32_t>& Ids::lend() {
+  if (values_.use_count() > 1) values_ = std::make_shared<std::vector<std::int32_t>>(*values_);
+  is_lent_ = true;
+  return *values_;
+}
 
 Ids Ids::zeros(Shape shape) {
   check_size("Ids::zeros", shape);

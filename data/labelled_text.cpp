@@ -176,10 +176,12 @@ LabelledData read_labelled_data(const fs::path& path, const TableColumns& column
 
 std::optional<LabelledText> read_labelled_test(const fs::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes) {
-  // Of the kind of the training part, or else a table. A folder called test beside a table may be anything.
+  // Folders beside folders, a table beside a table; what else is called test may be anything.
   const auto train = find_part(path, "train");
-  const auto test =
-      train ? find_part(path, "test", {train->extension().string(), ".tsv", ".csv"}) : find_part(path, "test");
+  const std::string kind = train ? train->extension().string() : "";
+  const auto test = !train         ? find_part(path, "test")
+                    : kind.empty() ? find_part(path, "test", {kind})
+                                   : find_part(path, "test", {kind, ".tsv", ".csv"});
   if (!test) return std::nullopt;
   return read_labelled_part(*test, columns, classes);
 }

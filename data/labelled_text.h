@@ -6,7 +6,7 @@
 //   a folder with train/ and test/, and in each a folder per class, with a .txt file per text: the layout of the
 //     Large Movie Review Dataset (Maas et al. 2011), aclImdb/train/pos/0_9.txt; its unlabelled train/unsup is left out
 //   a folder with train.tsv and test.tsv, or train.csv and test.csv
-//     (of either kind, the test part may be missing, or be a table where the training part is of another kind)
+//     (of either kind, the test part may be missing; of two tables, one may be .tsv and the other .csv)
 //   a single .tsv or .csv file, which then is all for training
 //
 // in an order that depends on names alone. Labels are any strings; a class's id is its place among the sorted labels

@@ -1,6 +1,7 @@
 #include "nn/bag_of_words.h"
 
 #include "autograd/creation.h"
+#include "autograd/error.h"
 #include "nn/pooling.h"
 
 namespace reel::nn {
@@ -11,6 +12,7 @@ BagOfWords::BagOfWords(int64_t vocabulary, int64_t classes, std::int32_t padding
       padding_(padding) {}
 
 Tensor BagOfWords::logits(const Ids& tokens) const {
+  if (tokens.rank() != 2) fail("BagOfWords: tokens are ", tokens.shape(), "; need (batch, time)");
   return pool(Pooling::mean, words(tokens), eq(tokens, padding_)) + bias;
 }
 

@@ -106,9 +106,11 @@ void Trainer::resume(const Checkpoint& saved) {
   } catch (const Error& error) {
     fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
   }
-  // A run's first save may be all that it has left, and the metrics another's: these begin again, after one step.
-  const bool is_first_save = steps_done_ <= 1;
-  metrics_.emplace(folder_->metrics(), metrics_columns, is_first_save ? std::nullopt : std::optional(steps_done_));
+  if (steps_done_ <= 1 && !has_own_metrics()) {
+    begin_files();
+  } else {
+    metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
+  }
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
 }
 
@@ -267,12 +269,27 @@ void Trainer::record() {
   }
 }
 
+/// A run's first save may be all that it has left in its folder, and the rest an earlier run's, whose first step had
+/// another loss.
+bool Trainer::has_own_metrics() const {
+  if (!std::filesystem::exists(folder_->metrics())) return false;
+  const auto points = read_metrics(folder_->metrics());
+  const auto losses = points.find("loss");
+  if (losses == points.end() || losses->second.empty()) return false;
+  const auto [step, loss] = losses->second.front();
+  return step == static_cast<double>(steps_done_) && csv_number(loss) == csv_number(last_.sum.score().loss);
+}
+
+void Trainer::begin_files() {
+  metrics_.emplace(folder_->metrics(), metrics_columns);
+  std::filesystem::remove(folder_->report());
+}
+
 void Trainer::claim_folder() {
   if (const auto kept = folder_->take_over([&] { save(); })) {
     std::cout << "An earlier run's checkpoint is kept as " << kept->string() << std::endl;
   }
-  metrics_.emplace(folder_->metrics(), metrics_columns);
-  std::filesystem::remove(folder_->report());
+  begin_files();
 }
 
 void Trainer::save() {

@@ -104,6 +104,7 @@ class Trainer {
 
   void resume(const Checkpoint& saved);
   void load_optimizer(const Checkpoint& saved);
+  bool has_own_metrics() const;
   void introduce() const;
   /// False if an interrupt ended them early.
   bool take_steps();
@@ -119,6 +120,7 @@ class Trainer {
   void record();
   /// The first save of a new run, and the first lines of its files.
   void claim_folder();
+  void begin_files();
   void save();
   void save_and_score();
   void write_report(const StringPairs& results = {});

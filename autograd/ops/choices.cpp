@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -23,12 +25,9 @@ Ids compare(const char* operation, const Tensor& a, const Tensor& b, Test test) 
     return select(test(u, v), splat(T(1)), splat(T(0)));
   };
   const Tensor truth = map(operation, one_or_zero, a, b);
-  Ids result = Ids::zeros(truth.shape());
-  with_type(truth.dtype(), [&]<class T>(T) {
-    std::transform(truth.data<T>(), truth.data<T>() + truth.numel(), result.data(),
-                   [](T value) { return static_cast<std::int32_t>(value); });
-  });
-  return result;
+  std::vector<std::int32_t> result;
+  with_type(truth.dtype(), [&]<class T>(T) { result.assign(truth.data<T>(), truth.data<T>() + truth.numel()); });
+  return Ids(truth.shape(), std::move(result));
 }
 
 /// 1 on and below a diagonal of the last two axes of `shape`.

@@ -526,6 +526,11 @@ TEST_CASE("a run that was killed before it began its metrics does not go on with
   here.must_train("generate", "--resume -N 3 --test-every 6 --out run");
   CHECK(here.metrics("run") == here.metrics("whole"));
   CHECK(here.checkpoint("run") == here.checkpoint("whole"));
+
+  here.must_train("generate", "-N 1 --test-every 6 --out own");
+  const std::string first = here.metrics("own");  // with a score: the step was the run's last
+  here.must_train("generate", "--resume -N 3 --test-every 6 --out own");
+  CHECK(here.metrics("own").starts_with(first));
 }
 
 TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {

@@ -3,9 +3,9 @@
 #include "nn/layers.h"
 
 #include "nn/attention.h"
-#include "nn/pooling.h"
 #include "nn/feed_forward.h"
 #include "nn/multi_head_attention.h"
+#include "nn/pooling.h"
 #include "nn/positions.h"
 #include "nn/recurrent.h"
 #include "nn/transformer_block.h"
