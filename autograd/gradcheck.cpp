@@ -20,7 +20,9 @@ struct Wording {
   const char* if_zero;
 };
 constexpr Wording first_order{"gradcheck", "does the result depend on this very tensor?"};
-constexpr Wording second_order{"gradgradcheck", "is f linear in this tensor, or does it not depend on it?"};
+constexpr Wording second_order{
+    "gradgradcheck",
+    "is f linear in this tensor, near here at least? Then check its cube. Or does it not depend on it?"};
 
 /// Contiguous copies of the inputs that ask for gradients.
 std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs, const char* name) {

@@ -37,7 +37,8 @@ using Differentiable = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
                           const GradcheckOptions& options = {});
 
-/// The same for second derivatives: checks the gradients of Σ u df/dx, recorded with CreateGraph::yes.
+/// The same for second derivatives: checks the gradients of Σ u df/dx, recorded with CreateGraph::yes. Where f is
+/// linear in an input, or made of straight pieces as relu is, these are zero: check f(x)³ in its place.
 GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
                               const GradcheckOptions& options = {});
 

@@ -76,6 +76,7 @@ Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::v
       slots_.push_back(std::move(slot));
     }
   }
+  if (slots_.empty()) fail("optimizer: there is no parameter to train; does the model name its own? (nn/module.h)");
 }
 
 void Optimizer::step() {

@@ -1,6 +1,7 @@
 #include "apps/classify/model.h"
 
 #include "apps/training/restored.h"
+#include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/transformer_classifier.h"
 
@@ -25,7 +26,8 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
   };
   if (c.mask_padding) config.padding = data::pad_id;
   if (c.model == "textclassification") return std::make_unique<nn::TextClassificationTransformer>(config);
-  return std::make_unique<nn::CTransformer>(config);
+  if (c.model == "ctransformer") return std::make_unique<nn::CTransformer>(config);
+  fail("make_classifier: no branch makes the model ", c.model);
 }
 
 TrainedClassifier restore_classifier(const Checkpoint& saved) {

@@ -1,6 +1,7 @@
 #include "apps/generate/model.h"
 
 #include "apps/training/restored.h"
+#include "autograd/error.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
 #include "nn/markov_model.h"
@@ -33,12 +34,15 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& c, std::int6
                                                                  .dropout = c.dropout});
   }
   if (c.model == "ngram") return std::make_unique<nn::MarkovModel>(tokens, markov_config(c, vocabulary));
-  return std::make_unique<nn::GTransformer>(nn::GTransformer::Config{.vocabulary = vocabulary,
-                                                                     .context = c.context,
-                                                                     .embedding = c.embedding,
-                                                                     .heads = c.heads,
-                                                                     .depth = c.depth,
-                                                                     .dropout = c.dropout});
+  if (c.model == "gtransformer") {
+    return std::make_unique<nn::GTransformer>(nn::GTransformer::Config{.vocabulary = vocabulary,
+                                                                       .context = c.context,
+                                                                       .embedding = c.embedding,
+                                                                       .heads = c.heads,
+                                                                       .depth = c.depth,
+                                                                       .dropout = c.dropout});
+  }
+  fail("make_model: no branch makes the model ", c.model);
 }
 
 TrainedModel restore_model(const Checkpoint& saved) {

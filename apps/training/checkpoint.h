@@ -3,7 +3,8 @@
 //
 // The weights stand under their plain names, as in PyTorch; an optimizer's state under "optimizer." and its names; the
 // rest (options, vocabulary, step, random states) is one JSON text in the file's metadata under "reel". Next to it,
-// "crc32c" tells a damaged file from a whole one: a flipped bit in a weight shows nowhere else.
+// "crc32c" tells a damaged file from a whole one: a flipped bit in a weight shows nowhere else. Another program that
+// changes weights says "unchecked" there (README.md).
 
 #include <filesystem>
 #include <string>

@@ -82,7 +82,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       fingerprint_(task.fingerprint()) {
   if (plan_.steps > 0) check_training(config_, plan_);
   folder_.emplace(config_.out);
-  optimizer_ = make_optimizer(config_, task_.model());
+  if (plan_.steps > 0) optimizer_ = make_optimizer(config_, task_.model());
 }
 
 void Trainer::resume(const Checkpoint& saved) {
@@ -301,7 +301,7 @@ void Trainer::save() {
   auto options = options_.values();
   std::erase_if(options, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
   Checkpoint checkpoint{weights,
-                        optimizer_->state_dict(),
+                        optimizer_ ? optimizer_->state_dict() : NamedTensors{},
                         {{"app", app_},
                          {"options", to_json(options)},
                          {"step", steps_done_},

@@ -133,7 +133,7 @@ class Trainer {
   Plan plan_;
   std::int64_t fingerprint_;  // of the data
   std::optional<RunFolder> folder_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<optim::Optimizer> optimizer_;  // none for a run without steps
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   Step last_;                   // the step taken last
   bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now

@@ -99,13 +99,16 @@ void check_training(const TrainingConfig& config, const RunLength& run) {
 
 optim::Schedule make_schedule(const TrainingConfig& c, const RunLength& run) {
   const std::int64_t warmup = run.steps_for(c.lr_warmup), left = run.steps - warmup;
-  optim::Schedule schedule = optim::constant(c.learning_rate);
-  if (c.schedule == "cosine") schedule = optim::cosine(c.learning_rate, c.min_lr, left);
-  if (c.schedule == "wsd") {
-    schedule = optim::stable_then_decay(c.learning_rate, c.min_lr, left, run.steps_for(c.lr_decay));
-  }
-  if (c.schedule == "invsqrt") schedule = optim::inverse_sqrt(c.learning_rate, warmup);
-  return optim::warmup(warmup, schedule);
+  auto after_warmup = [&] {
+    if (c.schedule == "constant") return optim::constant(c.learning_rate);
+    if (c.schedule == "cosine") return optim::cosine(c.learning_rate, c.min_lr, left);
+    if (c.schedule == "wsd") {
+      return optim::stable_then_decay(c.learning_rate, c.min_lr, left, run.steps_for(c.lr_decay));
+    }
+    if (c.schedule == "invsqrt") return optim::inverse_sqrt(c.learning_rate, warmup);
+    fail("make_schedule: no branch makes the schedule ", c.schedule);
+  };
+  return optim::warmup(warmup, after_warmup());
 }
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const nn::Module& model) {
@@ -115,7 +118,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const 
     return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.learning_rate = c.learning_rate, .momentum = 0.9});
   }
   if (c.optimizer == "adamw") return std::make_unique<optim::AdamW>(groups, adam);
-  return std::make_unique<optim::Adam>(groups, adam);
+  if (c.optimizer == "adam") return std::make_unique<optim::Adam>(groups, adam);
+  fail("make_optimizer: no branch makes the optimizer ", c.optimizer);
 }
 
 Generator random_stream(std::int64_t seed, Stream stream) {

@@ -1,6 +1,7 @@
 #include "apps/translate/model.h"
 
 #include "apps/training/restored.h"
+#include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/recurrent_translator.h"
 #include "nn/transformer.h"
@@ -18,21 +19,24 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, const 
                                         .dropout = c.dropout,
                                         .padding = data::pad_id});
   }
-  return std::make_unique<nn::Transformer>(
-      nn::Transformer::Config{.source_vocabulary = source_vocabulary,
-                              .target_vocabulary = target_vocabulary,
-                              .length = c.length + 2,  // <start> and <end>
-                              .width = c.embedding,
-                              .heads = c.heads,
-                              .hidden = c.hidden,
-                              .depth = c.depth,
-                              .dropout = c.dropout,
-                              .padding = data::pad_id,
-                              .positions = c.positions == "learned" ? nn::Transformer::Positions::learned
-                                                                    : nn::Transformer::Positions::sinusoidal,
-                              .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
-                              .norm_embeddings = c.norm_embeddings,
-                              .tie_projection = c.tie});
+  if (c.model == "transformer") {
+    return std::make_unique<nn::Transformer>(
+        nn::Transformer::Config{.source_vocabulary = source_vocabulary,
+                                .target_vocabulary = target_vocabulary,
+                                .length = c.length + 2,  // <start> and <end>
+                                .width = c.embedding,
+                                .heads = c.heads,
+                                .hidden = c.hidden,
+                                .depth = c.depth,
+                                .dropout = c.dropout,
+                                .padding = data::pad_id,
+                                .positions = c.positions == "learned" ? nn::Transformer::Positions::learned
+                                                                      : nn::Transformer::Positions::sinusoidal,
+                                .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
+                                .norm_embeddings = c.norm_embeddings,
+                                .tie_projection = c.tie});
+  }
+  fail("make_translator: no branch makes the model ", c.model);
 }
 
 TrainedTranslator restore_translator(const Checkpoint& saved) {

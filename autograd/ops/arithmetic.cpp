@@ -10,7 +10,6 @@
 namespace reel {
 
 using kernels::divide;
-using kernels::is_nan;
 using kernels::select;
 using kernels::splat;
 
@@ -93,10 +92,8 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 
 /// c = max(a, b)      da = dc / 2 where a = b, 0 where a < b, else dc
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  // A NaN in either operand stays.
-  Tensor c = map(
-      "maximum", [](auto u, auto v) { return select(is_nan(u), u, select(u > v, u, v)); }, a, b);
-  return record("maximum", {a, b}, c, [a, b](const Tensor& dc, Grads& grads) {
+  auto larger = [](const auto& u, const auto& v) { return maximum(u, v); };
+  return record("maximum", {a, b}, map("maximum", on_vectors(larger), a, b), [a, b](const Tensor& dc, Grads& grads) {
     auto share = [](auto u, auto v) {
       using T = typename decltype(u)::value_type;
       return select(u == v, splat(T(0.5)), select(u < v, splat(T(0)), splat(T(1))));

@@ -64,11 +64,19 @@ struct Elements {
 
   friend Elements sqrt(const Elements& x) { return kernels::sqrt(x.vector); }
   friend Elements exp(const Elements& x) { return kernels::exp(x.vector); }
+  friend Elements log(const Elements& x) { return kernels::log(x.vector); }
+  friend Elements abs(const Elements& x) { return kernels::abs(x.vector); }
   friend Elements sin(const Elements& x) { return kernels::sin(x.vector); }
   friend Elements cos(const Elements& x) { return kernels::cos(x.vector); }
   friend Elements tanh(const Elements& x) { return kernels::tanh(x.vector); }
   friend Elements erf(const Elements& x) { return kernels::erf(x.vector); }
   friend Elements sigmoid(const Elements& x) { return 1.0 / (1.0 + exp(-x)); }
+
+  /// A NaN in either stays.
+  friend Elements maximum(const Elements& a, const Elements& b) {
+    const auto &u = a.vector, &v = b.vector;
+    return kernels::select(kernels::is_nan(u), u, kernels::select(u > v, u, v));
+  }
 };
 
 /// A formula as map() wants it.

@@ -36,9 +36,9 @@ Tensor exp(const Tensor& x) {
 
 /// y = log x          dx = dy / x
 Tensor log(const Tensor& x) {
-  Tensor y = map(
-      "log", [](auto v) { return kernels::log(v); }, x);
-  return record("log", {x}, y, [x](const Tensor& dy, Grads& grads) { grads.add(0, dy / x); });
+  auto value = [](const auto& v) { return log(v); };
+  return record("log", {x}, map("log", on_vectors(value), x),
+                [x](const Tensor& dy, Grads& grads) { grads.add(0, dy / x); });
 }
 
 /// y = √x             dx = dy / (2 y)
@@ -50,9 +50,8 @@ Tensor sqrt(const Tensor& x) {
 
 /// y = |x|            dx = dy sign(x), 0 at the kink
 Tensor abs(const Tensor& x) {
-  Tensor y = map(
-      "abs", [](auto v) { return kernels::abs(v); }, x);
-  return record("abs", {x}, y, [x](const Tensor& dy, Grads& grads) {
+  auto value = [](const auto& v) { return abs(v); };
+  return record("abs", {x}, map("abs", on_vectors(value), x), [x](const Tensor& dy, Grads& grads) {
     auto sign = [](auto v) {
       using T = typename decltype(v)::value_type;
       return select(v > splat(T(0)), splat(T(1)), select(v < splat(T(0)), splat(T(-1)), splat(T(0))));

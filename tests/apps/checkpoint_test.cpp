@@ -2,12 +2,14 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "autograd/ops.h"
 #include "autograd/safetensors.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
 using namespace reel;
 using namespace reel::apps;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -116,6 +118,26 @@ TEST_CASE("checkpoints from elsewhere are refused", "[checkpoint]") {
   other.notes[0].second = "translate";
   save_checkpoint(folder / "file", other);
   CHECK_THAT(refusal(folder / "file"), ContainsSubstring("it was written by translate, not by generate"));
+}
+
+TEST_CASE("weights changed by another program are read where it says so", "[checkpoint]") {
+  TemporaryFolder folder;
+  const fs::path path = folder / "file";
+  save_checkpoint(path, example());
+  Safetensors file = read_safetensors(read_file(path));
+  file.tensors[0].second = file.tensors[0].second * 2.0;
+  write_file(path, write_safetensors(file));
+  CHECK_THAT(refusal(path), ContainsSubstring("one that means to writes \"unchecked\" as the metadata's crc32c"));
+  REQUIRE(file.metadata[1].first == "crc32c");
+  file.metadata.erase(file.metadata.begin() + 1);
+  write_file(path, write_safetensors(file));
+  CHECK_THAT(refusal(path), ContainsSubstring("its checksum is wrong"));
+  file.metadata.emplace_back("crc32c", "unchecked");
+  write_file(path, write_safetensors(file));
+  const Checkpoint loaded = load_checkpoint(path, "generate");
+  CHECK(loaded.weights.size() == 2);
+  CHECK(find(loaded.weights, file.tensors[0].first)->to_vector() == file.tensors[0].second.to_vector());
+  CHECK(loaded.notes == example().notes);
 }
 
 TEST_CASE("notes of the wrong kind are refused", "[checkpoint]") {

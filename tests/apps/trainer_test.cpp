@@ -9,8 +9,12 @@
 #include <sstream>
 #include <thread>
 
+#include "apps/classify/model.h"
+#include "apps/generate/model.h"
 #include "apps/training/metrics_reader.h"
+#include "apps/translate/model.h"
 #include "autograd/creation.h"
+#include "nn/layers.h"
 #include "tests/apps/html_checker.h"
 #include "tests/apps/tiny_texts.h"
 
@@ -84,6 +88,21 @@ TEST_CASE("the schedule counts examples", "[trainer]") {
   CHECK(rate(12) == 1);
   CHECK(rate(17) == Approx(0.55));
   CHECK(rate(22) == Approx(0.1));
+}
+
+TEST_CASE("a name without a branch trains nothing else in its place", "[trainer]") {
+  CHECK_THROWS_WITH(make_schedule({.schedule = "new"}, {.steps = 1, .examples_per_step = 1}),
+                    "make_schedule: no branch makes the schedule new");
+  CHECK_THROWS_WITH(make_optimizer({.optimizer = "new"}, reel::nn::Linear(1, 1)),
+                    "make_optimizer: no branch makes the optimizer new");
+  GenerateConfig generates;
+  ClassifyConfig classifies;
+  TranslateConfig translates;
+  generates.model = classifies.model = translates.model = "new";
+  CHECK_THROWS_WITH(make_model(generates, 5, {}), "make_model: no branch makes the model new");
+  CHECK_THROWS_WITH(make_classifier(classifies, 5, 2), "make_classifier: no branch makes the model new");
+  const auto words = reel::data::WordTokenizer::train(std::vector<std::string>{"a"});
+  CHECK_THROWS_WITH(make_translator(translates, {words, words}), "make_translator: no branch makes the model new");
 }
 
 TEST_CASE("a batch larger than the data does not stretch the warm-up", "[trainer]") {

@@ -89,6 +89,12 @@ TEST_CASE("optimizer: plain SGD moves against the gradient") {
   CHECK(sgd.state_dict().size() == 1);  // only the count of steps
 }
 
+TEST_CASE("optimizer: one without parameters would train nothing") {
+  CHECK_THROWS_WITH(SGD(std::vector<Tensor>{}), ContainsSubstring("there is no parameter to train"));
+  CHECK_THROWS_WITH(Adam(decay_matrices_only({}, 0.1)), ContainsSubstring("there is no parameter to train"));
+  CHECK_NOTHROW(Adam(decay_matrices_only({f64({1}, {1})}, 0.1)));  // one empty group among others is none
+}
+
 TEST_CASE("optimizer: SGD with momentum and decay, by hand") {
   Tensor x = f64({1}, {1});
   SGD sgd({{{x}, 0.5}}, {.learning_rate = 0.1, .momentum = 0.9});
