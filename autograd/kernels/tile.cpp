@@ -10,6 +10,14 @@ namespace {
 /// computed.
 enum class Edge { whole, partial, half };
 
+/// x, of which compilers must not see where it comes from: they would rather carry an address for each row along, or
+/// compute them all ahead, for which there are not enough registers.
+template <class X>
+[[gnu::always_inline]] inline X opaque(X x) {
+  asm("" : "+r"(x));
+  return x;
+}
+
 /// The columns of a, one after the other. A load can add 1, 2 or 4 times a register to its address at no cost. With
 /// three strides in a register of their own, it is enough to have an address for every fifth row, and only these
 /// addresses move on.
@@ -39,26 +47,23 @@ class Columns {
     __builtin_prefetch(later + (Rows - 1) * element, 0, 3);
   }
 
-  [[gnu::always_inline]] void move_on() {
-    row_0_ = opaque(row_0_ + step_);
-    if (Rows > 5) row_5_ = opaque(row_5_ + step_);
-    if (Rows > 10) row_10_ = opaque(row_10_ + step_);
+  /// Those from `count` columns further on.
+  [[gnu::always_inline]] Columns after(std::ptrdiff_t count) const {
+    Columns later = *this;
+    later.row_0_ = opaque(row_0_ + count * step_);
+    if (Rows > 5) later.row_5_ = opaque(row_5_ + count * step_);
+    if (Rows > 10) later.row_10_ = opaque(row_10_ + count * step_);
+    return later;
   }
+
+  [[gnu::always_inline]] void move_on() { *this = after(1); }
 
  private:
   static_assert(Rows <= 15);
   static constexpr std::ptrdiff_t element = sizeof(T);
 
-  /// Compilers must not see where x comes from: they would rather carry an address for each row along, for which there
-  /// are not enough registers.
-  template <class X>
-  [[gnu::always_inline]] static X opaque(X x) {
-    asm("" : "+r"(x));
-    return x;
-  }
-
   std::ptrdiff_t stride_, three_strides_, step_;  // bytes
-  const char *row_0_, *row_5_, *row_10_;
+  const char *row_0_, *row_5_ = nullptr, *row_10_ = nullptr;
 };
 
 /// What a tile does besides. It may ask for columns of a ahead, which pays if these are dense and the tile is high. And
@@ -156,8 +161,6 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   // fewer products than that, these are zeros.
   RowOfB b_rows[last_products] = {};
   const T zero = 0;
-  const Matrix<const T> last_columns =
-      has_last ? Matrix<const T>{columns.data(), a.row_stride, a.col_stride} : Matrix<const T>{&zero, 0, 0};
   if (has_last) {
 #pragma GCC unroll 8
     for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
@@ -165,17 +168,20 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
 #pragma GCC unroll 8
       for (int64_t q = 0; q < last_products; ++q) copy_column(columns.data() + q * a.col_stride);
     }
+  } else {
+    columns = Columns<T, Rows>({&zero, 0, 0});
   }
   const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
   const T* const bias = epilogue.bias;
   const bool is_plain = !accumulate && !bias && !relu;
   auto finish_rows = [&](auto plain) __attribute__((always_inline)) {
-    const T* a_row = last_columns.data;
+    static_assert(last_products == 3);
+    const Columns<T, Rows> last_columns[] = {columns.after(0), columns.after(1), columns.after(2)};
     T* row = c;
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i, a_row += last_columns.row_stride, row += c_stride) {
+    for (int i = 0; i < Rows; ++i, row = opaque(row + c_stride)) {
 #pragma GCC unroll 8
-      for (int64_t q = 0; q < last_products; ++q) add_product(i, a_row[q * last_columns.col_stride], b_rows[q]);
+      for (int64_t q = 0; q < last_products; ++q) add_product(i, last_columns[q][i], b_rows[q]);
       if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
       if constexpr (!plain) {
         if (accumulate) {

@@ -28,7 +28,7 @@ inline constexpr int wide_vectors = 8;
 /// A tile's last products are added row by row. While the others are added, memory is asked for more: with each of the
 /// first ones for a row of c, until it has all of them or half of these products are done; with each of the rest for a
 /// line of what the thread reads next (Upcoming).
-inline constexpr int64_t last_products = 2;
+inline constexpr int64_t last_products = 3;
 constexpr int64_t products_with_c(int64_t rows, int64_t depth) {
   return std::min(rows, std::max<int64_t>(0, depth - last_products) / 2);
 }
