@@ -38,16 +38,39 @@ void for_each_overlapping(int64_t count, int64_t size, const Body& body) {
   if (i < count) body(count - size);
 }
 
+/// Copies columns that are dense, block by block.
+template <class T>
+void pack_dense_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
+  for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
+    for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
+      transpose_block(b.at(p, j).data, b.col_stride, panel + p * panel_width<T> + j, panel_width<T>);
+    });
+  });
+}
+
+/// The same for columns that collide. Each line is part of several blocks, and would be gone before the next of them;
+/// so they are copied as they lie first, a piece at a time.
+template <class T>
+void pack_colliding_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
+  constexpr int64_t longest = 128, stride = longest + lanes<T>;
+  alignas(cache_line) T piece[panel_width<T> * stride];
+  const int64_t length = std::min(longest, depth);
+  for_each_overlapping(depth, length, [&](int64_t p) {
+    for (int64_t j = 0; j < width; ++j) {
+      const T* const from = b.at(p, j).data;
+      T* const to = piece + j * stride;
+      for_each_vector<T>(length, [&](int64_t i, int64_t count) { store(to + i, load_part(from + i, count)); });
+    }
+    pack_dense_columns<T>({piece, 1, stride}, length, width, panel + p * panel_width<T>);
+  });
+}
+
 /// Copies `depth` rows of `width` elements to `panel` column by column, as pack_panel() does.
 template <class T>
 void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   if (b.row_stride == 1 && depth >= block_columns<T> && width >= block_rows<T>) {  // the columns are dense
-    for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
-      for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
-        transpose_block(b.at(p, j).data, b.col_stride, panel + p * panel_width<T> + j, panel_width<T>);
-      });
-    });
-    return;
+    return collides<T>(b.col_stride) ? pack_colliding_columns(b, depth, width, panel)
+                                     : pack_dense_columns(b, depth, width, panel);
   }
   for (int64_t p = 0; p < depth; ++p) {
     for (int64_t j = 0; j < width; ++j) panel[p * panel_width<T> + j] = *b.at(p, j).data;

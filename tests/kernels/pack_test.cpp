@@ -15,8 +15,10 @@ TEMPLATE_TEST_CASE("pack_panel copies rows, columns and scattered elements", "[p
   for (int64_t depth : {int64_t{1}, block_columns<T> - 1, block_columns<T>, block_columns<T> + 1, int64_t{127},
                         int64_t{128}, int64_t{129}, most}) {
     for (int64_t width = 1; width <= panel_width<T>; ++width) {
-      for (const Matrix<const T>& b :
-           {Matrix<const T>{memory.data(), most, 1}, {memory.data(), 1, most + 3}, {memory.data(), 3 * most, 3}}) {
+      for (const Matrix<const T>& b : {Matrix<const T>{memory.data(), most, 1},
+                                       {memory.data(), 1, most + 3},
+                                       {memory.data(), 1, page / static_cast<int64_t>(sizeof(T))},
+                                       {memory.data(), 3 * most, 3}}) {
         CAPTURE(depth, width, b.row_stride, b.col_stride);
         std::vector<T> panel(static_cast<std::size_t>(depth * panel_width<T>));
         pack_panel(b, depth, width, panel.data());
