@@ -10,7 +10,7 @@ const StringPairs& review_defaults() {
 }
 
 void declare_train(Options& o, ClassifyConfig& c) {
-  o.section("Data", Fixed::yes);
+  o.section("Data", Fixed::in_run);
   o.add(&c.data, "D,data", "PATH",
         "texts to learn from: a folder as aclImdb, or with train.tsv and test.tsv (or .csv), or one such file; without "
         "it, small reviews from a grammar, and these defaults: " +
@@ -22,14 +22,14 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add(&c.split, "split", "SHARE", "share of the training part that trains; the others validate",
         more_than(0).and_less_than(1));
   o.add_flag(&c.final_run, "f,final", "train on the whole training part, and score the test part once, at the end");
+  o.add_choice(&c.keep, "keep", {"start", "end"}, "which end of a longer text is read");
+
+  o.section("Model", Fixed::with_weights);
   o.add(&c.vocabulary, "V,vocab-size", "N", "largest number of words that are known, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
   o.add_flag(&c.punctuation, "punctuation", "marks are words of their own; otherwise they only separate words");
   o.add(&c.length, "M,max", "N", "largest number of words of a text that are read", at_least(1).and_at_most(1 << 20));
-  o.add_choice(&c.keep, "keep", {"start", "end"}, "which end of a longer text is read");
-
-  o.section("Model", Fixed::yes);
   o.add_choice(
       &c.model, "model", {"ctransformer", "textclassification"},
       "ctransformer pools by the mean or, with --max-pool, by the maximum; textclassification always by the mean, "
@@ -51,7 +51,8 @@ void declare_train(Options& o, ClassifyConfig& c) {
         at_least(0).and_at_most(1 << 18));
   o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before");
   o.add_choice(&c.activation, "activation", {"relu", "gelu"}, "of the feed-forward networks");
-  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1));
+  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1))
+      .fixed(Fixed::in_run);
 
   o.section("Training");
   o.add(&c.epochs, "e,num-epochs", "N", "times to go through the training texts; Ctrl-C ends earlier and saves",
@@ -59,7 +60,7 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add(&c.word_dropout, "word-dropout", "P",
         "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
         at_least(0).and_less_than(1));
-  declare_batches(o, c.training, Fixed::yes);
+  declare_batches(o, c.training, Fixed::in_run);
   declare_training(o, c.training);
 
   o.section("Run");

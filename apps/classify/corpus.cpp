@@ -10,14 +10,14 @@
 namespace reel::apps {
 namespace {
 
-/// The data of config.data, or the built-in reviews. Throws unless they have the classes of the checkpoint that learnt
-/// from them, if there is one.
+/// The data of config.data, or the built-in reviews. Throws unless they have the classes of the checkpoint, if there is
+/// one.
 data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
   if (config.data.empty()) return data::review_corpus();
   data::LabelledData data = data::read_labelled_data(config.data, config.columns);
   if (!classes.empty() && data.train.classes != classes) {
-    fail(config.data, " is not, or no longer, what the run learnt from: the classes then were ",
-         data::brief(data::joined(classes, ", ")), "; put the old data back, or train anew");
+    fail(config.data, " has other classes than the model, which has learnt ", data::brief(data::joined(classes, ", ")),
+         "; give it texts of these, or train anew");
   }
   return data;
 }

@@ -183,7 +183,7 @@ const Options::Option& Options::declared(std::string_view name) const {
 
 bool Options::given(std::string_view name) const { return declared(name).given; }
 
-bool Options::is_fixed(std::string_view name) const { return declared(name).fixed == Fixed::yes; }
+bool Options::is_fixed(std::string_view name, Fixed when) const { return declared(name).fixed >= when; }
 
 StringPairs Options::values() const {
   StringPairs result;
@@ -199,11 +199,11 @@ StringPairs Options::values_in_use() const {
   return result;
 }
 
-void Options::restore(const StringPairs& values) {
+void Options::restore(const StringPairs& values, Fixed when) {
   for (const auto& [name, value] : values) {
     Option* option = find_name(options_, name);
     if (!option) fail("the stored configuration has an option --", name, ", which there is not");
-    if (option->given) continue;
+    if (option->given || option->fixed < when) continue;
     try {
       option->set(value);
     } catch (const UsageError& error) {

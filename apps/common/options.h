@@ -49,8 +49,10 @@ struct Range {
 inline Range at_least(double value) { return Range{.low = value}; }
 inline Range more_than(double value) { return Range{.low = value, .low_is_in = false}; }
 
-/// Whether a run has to end with what it began with, such as the size of its model: --resume cannot change it.
-enum class Fixed { no, yes };
+/// Since when an option is fixed. What a run begins with, it has to end with: --resume cannot change how its data are
+/// cut. Still less can what its weights were made for, such as the size of the model: nor does a run that begins with
+/// the weights of another change that.
+enum class Fixed { no, in_run, with_weights };
 
 class Options {
  public:
@@ -78,7 +80,7 @@ class Options {
   /// A condition of the option added last.
   Options& only_for(std::string other, std::vector<std::string> values);
   /// Whether the option added last is, whatever its section says.
-  Options& fixed(Fixed fixed = Fixed::yes);
+  Options& fixed(Fixed fixed);
   /// Arguments that are no options; without this they are refused.
   void add_arguments(std::vector<std::string>* values, std::string unit, std::string help);
 
@@ -92,7 +94,8 @@ class Options {
 
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
-  bool is_fixed(std::string_view name) const;
+  /// Whether it is fixed by then.
+  bool is_fixed(std::string_view name, Fixed when) const;
 
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const StringPairs& values);
@@ -105,9 +108,9 @@ class Options {
   StringPairs values() const;
   /// Those whose conditions are met, for people to read.
   StringPairs values_in_use() const;
-  /// Puts kept values back, except where the command line said otherwise. Throws Error at a name or value that does not
-  /// fit, since then the list comes from elsewhere.
-  void restore(const StringPairs& values);
+  /// Puts kept values back, those of options that are fixed by then, except where the command line said otherwise.
+  /// Throws Error at a name or value that does not fit, since then the list comes from elsewhere.
+  void restore(const StringPairs& values, Fixed when = Fixed::no);
 
  private:
   using Target = std::variant<bool*, std::int64_t*, double*, std::string*>;

@@ -6,15 +6,15 @@ namespace reel::apps {
 
 void declare_train(Options& o, GenerateConfig& c) {
   const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
-  o.section("Data", Fixed::yes);
+  o.section("Data", Fixed::in_run);
   o.add(&c.data, "D,data", "FILE", "text to learn from, UTF-8; without it, Reel's own source")
       .fixed(Fixed::no);  // files may move
-  o.add_choice(&c.tokenizer, "tokenizer", {"char", "byte"}, "what a token is; byte reads what is not UTF-8, too");
   o.add(&c.split, "split", "SHARE", "share of the text that trains; what follows validates",
         more_than(0).and_less_than(1));
   o.add_flag(&c.final_run, "f,final", "cut what validates in two, and test on the second half once, at the end");
 
-  o.section("Model", Fixed::yes);
+  o.section("Model", Fixed::with_weights);
+  o.add_choice(&c.tokenizer, "tokenizer", {"char", "byte"}, "what a token is; byte reads what is not UTF-8, too");
   o.add_choice(&c.model, "model", {"gtransformer", "naive", "conv", "ngram"},
                "which model; all learn by gradients but ngram, which counts");
   o.add(&c.context, "C,context", "N",
@@ -30,7 +30,8 @@ void declare_train(Options& o, GenerateConfig& c) {
         at_least(0).and_at_most(nn::MarkovModel::max_order))
       .only_for("model", {"ngram"});
   o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1))
-      .only_for("model", learning);
+      .only_for("model", learning)
+      .fixed(Fixed::in_run);
 
   o.section("Training", Options::Condition{"model", learning});
   o.add(&c.num_batches, "N,num-batches", "N", "steps; Ctrl-C ends earlier and saves", at_least(1));

@@ -33,7 +33,7 @@ std::uint32_t fingerprint(const Corpus& corpus) {
   return fingerprint(corpus.test, fingerprint(corpus.validation, fingerprint(corpus.train, 0)));
 }
 
-Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer, Parts parts) {
+Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer, Role role) {
   Corpus corpus;
   corpus.name = config.data.empty() ? "the built-in corpus" : config.data;
   const std::string text = read(config);
@@ -47,23 +47,21 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
     fail(corpus.name, " is too short: with --split ", config.split, " its ", part, " part has ", size, " token",
          size == 1 ? "" : "s", "; need at least 2, to predict one from the other");
   };
-  const bool is_new = !tokenizer;
-  if (is_new) check_size("training", train.size());
-  corpus.tokenizer = is_new ? train_tokenizer(config.tokenizer, train, rest) : std::move(tokenizer);
+  if (role == Role::to_learn) check_size("training", train.size());
+  corpus.tokenizer = tokenizer ? std::move(tokenizer) : train_tokenizer(config.tokenizer, train, rest);
   auto encode = [&](std::string_view part) {
     try {
       return corpus.tokenizer->encode(part, data::Unseen::replace);
     } catch (const Error& error) {
-      if (!is_new && parts == Parts::all) {
-        fail(corpus.name, " is not, or no longer, the text that the run learnt from: ", error.what());
-      }
-      fail(corpus.name, ": ", error.what());
+      const bool has_changed = role == Role::learnt;
+      fail(corpus.name, has_changed ? " is not, or no longer, the text that the run learnt from: " : ": ",
+           error.what());
     }
   };
-  if (parts == Parts::all) corpus.train = encode(train);
+  if (role != Role::to_score) corpus.train = encode(train);
   corpus.validation = encode(validation);
   corpus.test = encode(test);
-  if (is_new) check_size("training", corpus.train.size());
+  if (role == Role::to_learn) check_size("training", corpus.train.size());
   check_size("validation", corpus.validation.size());
   if (config.final_run) check_size("test", corpus.test.size());
   return corpus;

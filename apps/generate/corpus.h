@@ -14,7 +14,7 @@ namespace reel::apps {
 struct Corpus {
   std::string name;  // of the file, for messages
   std::unique_ptr<data::Tokenizer> tokenizer;
-  std::vector<std::int32_t> train;  // empty unless wanted
+  std::vector<std::int32_t> train;  // empty where it is not wanted
   std::vector<std::int32_t> validation;
   std::vector<std::int32_t> test;  // empty without --final
 };
@@ -22,15 +22,15 @@ struct Corpus {
 /// What tells the tokens of one run from those of another (fingerprint.h).
 std::uint32_t fingerprint(const Corpus& corpus);
 
-/// Whether the training part is wanted, too, or only those that are scored.
-enum class Parts { all, scored };
+/// What a text is to the model: what it will learn from, what it has learnt from, or another one to score, of which the
+/// training part is not wanted.
+enum class Role { to_learn, learnt, to_score };
 
 /// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
 /// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
-/// count as unknown. A given tokenizer may have no token for unknown ones: then this throws, naming them and, if all
-/// parts are asked for, saying that it is not the text that the run learnt from. Throws if a part has fewer than two
-/// tokens; with a given tokenizer, that of the training part is not checked.
+/// count as unknown. A given tokenizer may have no token for unknown ones: then this throws, naming them. Throws if a
+/// part has fewer than two tokens, but for a training part that the model has learnt already.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
-                   Parts parts = Parts::all);
+                   Role role = Role::to_learn);
 
 }  // namespace reel::apps

@@ -43,7 +43,7 @@ void eval(Options&, EvalConfig& c) {
   const bool is_other = !c.data.empty();
   if (is_other) trained.config.data = c.data;
   const Corpus corpus =
-      read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Parts::scored : Parts::all);
+      read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Role::to_score : Role::learnt);
   if (!is_other) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
   const std::string part = c.final_run ? "test" : "validation";
   const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,

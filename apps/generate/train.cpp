@@ -157,11 +157,14 @@ class GenerateTask : public Task {
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
   const std::optional<Checkpoint> saved = begin_run("generate", options, training);
-  if (saved && config.counts()) throw UsageError("--resume: a model that counts is done after one pass; start anew");
+  if (saved && config.counts()) {
+    fail<UsageError>(training.resume ? "--resume" : "--from",
+                     ": a model that counts is done after one pass; start anew");
+  }
   options.refuse_idle();
   TrainedModel trained;
   if (saved) trained = restore_model(*saved);
-  Corpus corpus = read_corpus(config, std::move(trained.tokenizer));
+  Corpus corpus = read_corpus(config, std::move(trained.tokenizer), training.resume ? Role::learnt : Role::to_learn);
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));

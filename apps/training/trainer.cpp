@@ -45,19 +45,28 @@ ScoreSum score_sum_from(const Json& json) {
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults) {
   use_threads(config.threads);
-  if (!config.resume) {
+  const bool goes_on = config.resume;
+  if (!goes_on) {
     options.set_defaults(defaults);
     start_random(config);
-    return std::nullopt;
+    if (config.from.empty()) return std::nullopt;
   }
-  Checkpoint saved = load_run(config.out, app);
+  Checkpoint saved = load_run(goes_on ? config.out : config.from, app);
   const auto kept = string_pairs_from(note(saved, "options"));
-  options.restore(kept);
+  options.restore(kept, goes_on ? Fixed::no : Fixed::with_weights);
   for (const auto& [name, value] : options.values()) {
     const bool is_kept = std::find(kept.begin(), kept.end(), std::pair(name, value)) != kept.end();
-    if (options.given(name) && options.is_fixed(name) && !is_kept) {
+    if (!options.given(name) || is_kept) continue;
+    if (goes_on && options.is_fixed(name, Fixed::in_run)) {
       fail<UsageError>("--", name, " cannot change within a run; leave it out with --resume, or start anew");
     }
+    if (!goes_on && options.is_fixed(name, Fixed::with_weights)) {
+      fail<UsageError>("--", name, ": the weights in ", config.from, " were not made for ", value,
+                       "; leave it out with --from");
+    }
+  }
+  for (auto& [key, value] : saved.notes) {
+    if (!goes_on && key == "options") value = to_json(options.values());
   }
   return saved;
 }
@@ -129,7 +138,7 @@ void Trainer::load_optimizer(const Checkpoint& saved) {
 }
 
 void Trainer::run(const std::optional<Checkpoint>& saved) {
-  if (saved) resume(*saved);
+  if (saved && config_.resume) resume(*saved);
   watch_interrupts();
   introduce();
   if (plan_.steps == 0) {
@@ -147,7 +156,11 @@ void Trainer::run(const std::optional<Checkpoint>& saved) {
 
 void Trainer::introduce() const {
   std::cout << task_.introduction();
-  if (steps_done_ > 0) std::cout << ", resumed after step " << steps_done_;
+  if (steps_done_ > 0) {
+    std::cout << ", resumed after step " << steps_done_;
+  } else if (!config_.from.empty()) {
+    std::cout << ", which begins with the weights of " << config_.from;
+  }
   std::cout << std::endl;
   if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
     std::cout << "The run has taken all its steps; for more, say --" << plan_.option << std::endl;

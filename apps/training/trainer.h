@@ -79,8 +79,9 @@ struct Plan : RunLength {
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
 
 /// What each run begins with: its threads; with --resume, the checkpoint that a run of `app` has left in --out, whose
-/// options are put back, except those given anew; otherwise a seed, and `defaults` for what was not given. Throws
-/// UsageError if an option that is fixed was given another value.
+/// options are put back, except those given anew; otherwise a seed, and `defaults` for what was not given. With --from
+/// also the checkpoint in there, of whose options those are put back that its weights were made for; as if it had been
+/// trained with the others, too. Throws UsageError if an option that is fixed was given another value.
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults = {});
 
@@ -90,9 +91,9 @@ class Trainer {
   /// writing into the folder.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
-  /// Takes all steps, or those that are left after `saved`, whose weights the model has already, and finishes; or stops
-  /// early at an interrupt. Saves either way. Throws UsageError if the optimizer cannot go on with what is saved of it,
-  /// and Error if the data have changed or another version wrote it.
+  /// Takes all steps, or with --resume those that are left after `saved`, and finishes; or stops early at an interrupt.
+  /// Saves either way. The model has the weights of `saved`, if there is one, already. Throws UsageError if the
+  /// optimizer cannot go on with what is saved of it, and Error if the data have changed or another version wrote it.
   void run(const std::optional<Checkpoint>& saved = {});
 
  private:

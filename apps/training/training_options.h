@@ -28,6 +28,7 @@ struct TrainingConfig {
   double gradient_clipping = 1;  // the largest norm of all gradients together
   std::int64_t seed = 1;         // a negative one asks for a random one
 
+  std::string from{};  // a run whose weights this one begins with; empty for random ones
   std::string out{};
   std::string tb_dir{};  // empty for `out`
   bool resume = false;

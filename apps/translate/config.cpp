@@ -12,7 +12,7 @@ const StringPairs& sentence_defaults() {
 
 void declare_train(Options& o, TranslateConfig& c) {
   const std::vector<std::string> transformer{"transformer"};  // what the options of its inner parts are for
-  o.section("Data", Fixed::yes);
+  o.section("Data", Fixed::in_run);
   o.add(&c.data, "D,data", "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
         "grammar, English to German, and these defaults: " +
@@ -20,14 +20,14 @@ void declare_train(Options& o, TranslateConfig& c) {
       .fixed(Fixed::no);  // files may move
   o.add(&c.source, "source", "ENDING", "of the files to translate from");
   o.add(&c.target, "target", "ENDING", "of the files to translate to");
+
+  o.section("Model", Fixed::with_weights);
   o.add(&c.vocabulary, "V,vocab-size", "N",
         "largest number of words that are known of each language, the most frequent ones",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
   o.add(&c.length, "M,max", "N", "largest number of words of a sentence that are read",
         at_least(1).and_at_most(1 << 16));
-
-  o.section("Model", Fixed::yes);
   o.add_choice(&c.model, "model", {"transformer", "rnn"},
                "encoder and decoder of attention, or of one recurrent layer each");
   o.add(&c.embedding, "E,embedding", "N", "width of the model", at_least(1).and_at_most(1 << 16));
@@ -38,7 +38,8 @@ void declare_train(Options& o, TranslateConfig& c) {
       .only_for("model", transformer);
   o.add(&c.hidden, "hidden", "N", "width of the feed-forward networks", at_least(1).and_at_most(1 << 18))
       .only_for("model", transformer);
-  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1));
+  o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1))
+      .fixed(Fixed::in_run);
   o.add_choice(&c.positions, "positions", {"sinusoidal", "learned"}, "what says where a word stands")
       .only_for("model", transformer);
   o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before")
@@ -58,8 +59,8 @@ void declare_train(Options& o, TranslateConfig& c) {
       at_least(0).and_less_than(1));
   o.add_choice(&c.batches, "batches", {"random", "bucketed"},
                "pairs of any length together, which learns better, or of about the same length, which takes less time")
-      .fixed();
-  declare_batches(o, c.training, Fixed::yes);
+      .fixed(Fixed::in_run);
+  declare_batches(o, c.training, Fixed::in_run);
   declare_training(o, c.training);
 
   o.section("Run");

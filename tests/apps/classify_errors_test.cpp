@@ -153,8 +153,7 @@ TEST_CASE("columns are refused where there is no table", "[classify]") {
 
 TEST_CASE("a new label tells that the data have changed", "[classify]") {
   TinyTexts here;
-  const std::string reason =
-      "reviews/train.tsv is not, or no longer, what the run learnt from: the classes then were bad, good";
+  const std::string reason = "reviews/train.tsv has other classes than the model, which has learnt bad, good; give it";
   here.must_train("classify", "--data reviews/train.tsv --out run");
   write_file(here / "reviews/train.tsv", read_file(here / "reviews/train.tsv") + "odd\twarm tea\n");
   check_refused(here.run("classify", "eval --from run"), 1, reason);

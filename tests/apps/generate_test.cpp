@@ -109,6 +109,30 @@ TEST_CASE("characters that training never saw count as unknown", "[generate]") {
   CHECK_THAT(prompted.err, ContainsSubstring("'Ü' (U+00DC)"));
 }
 
+TEST_CASE("a run that begins with another's weights has its vocabulary, whatever it learns from", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--out base");
+  std::string few;  // characters of those that the other text has
+  while (few.size() < 400) few += "the cat ";
+  write_file(here / "few.txt", few);
+  const Outcome outcome = here.run("generate", "train --from base --data few.txt -N 1 --out run");
+  CHECK(outcome.status == 0);
+  auto vocabulary = [&](const char* run) { return note(reel::apps::load_run(here / run, "generate"), "vocabulary"); };
+  CHECK(vocabulary("run") == vocabulary("base"));
+  CHECK(here.run("generate", "eval --from run").out.starts_with("validation loss "));
+
+  write_file(here / "other.txt", few + "Zoë");
+  check_refused("generate", here.run("generate", "train --from base --data other.txt --out other"), 1,
+                "generate train: other.txt: not in the tokenizer's vocabulary");
+  write_file(here / "short.txt", few.substr(0, 1));
+  check_refused("generate", here.run("generate", "train --from base --data short.txt --out other"), 1,
+                "short.txt is too short");
+  here.must_train("generate", "--model ngram --out counted");
+  check_refused("generate", here.run("generate", "train --from counted --data text.txt --out other"), 2,
+                "--from: a model that counts is done after one pass; start anew");
+  CHECK_FALSE(fs::exists(here / "other"));
+}
+
 TEST_CASE("without data, Reel's own source is learnt", "[generate]") {
   TinyTexts here;
   const Outcome trained =

@@ -328,18 +328,25 @@ Learning (for --model deep or flat):
 TEST_CASE("an option is fixed as its section is, or as it says itself", "[options]") {
   std::int64_t depth = 2, batch_size = 4, steps = 100, seed = 1;
   Options options;
-  CHECK_THROWS_WITH(options.fixed(), ContainsSubstring("none yet that could be fixed"));
+  CHECK_THROWS_WITH(options.fixed(Fixed::in_run), ContainsSubstring("none yet that could be fixed"));
   options.add(&seed, "r,seed", "N", "");
-  options.section("Model", Fixed::yes);
+  options.section("Model", Fixed::with_weights);
   options.add(&depth, "d,depth", "N", "");
   options.section("Training");
   options.add(&steps, "N,steps", "N", "");
-  options.add(&batch_size, "b,batch_size", "N", "", at_least(1)).fixed();
-  CHECK_FALSE(options.is_fixed("seed"));
-  CHECK(options.is_fixed("depth"));
-  CHECK_FALSE(options.is_fixed("steps"));
-  CHECK(options.is_fixed("batch-size"));
-  CHECK_THROWS_AS(options.is_fixed("colour"), reel::Error);
+  options.add(&batch_size, "b,batch_size", "N", "", at_least(1)).fixed(Fixed::in_run);
+  auto is_fixed = [&](const char* name) {
+    return std::pair(options.is_fixed(name, Fixed::in_run), options.is_fixed(name, Fixed::with_weights));
+  };
+  CHECK(is_fixed("seed") == std::pair(false, false));
+  CHECK(is_fixed("depth") == std::pair(true, true));
+  CHECK(is_fixed("steps") == std::pair(false, false));
+  CHECK(is_fixed("batch-size") == std::pair(true, false));
+  CHECK_THROWS_AS(options.is_fixed("colour", Fixed::in_run), reel::Error);
+
+  options.restore({{"depth", "3"}, {"batch-size", "5"}, {"steps", "200"}}, Fixed::with_weights);
+  CHECK(options.values() ==
+        reel::apps::StringPairs{{"seed", "1"}, {"depth", "3"}, {"steps", "100"}, {"batch-size", "4"}});
 }
 
 TEST_CASE("doubles survive being kept bit for bit", "[options]") {

@@ -610,6 +610,56 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   CHECK(here.metrics("run") == metrics);
 }
 
+TEST_CASE("a run can begin with the weights of another", "[trainer]") {
+  const auto& [name, data, steps] = GENERATE(table<std::string, std::string, std::string>(
+      {{"generate", "text.txt", "-N "}, {"classify", "reviews", "-e "}, {"translate", "pairs", "-e "}}));
+  const std::string program = name;  // which a lambda can capture
+  TinyTexts here;
+  here.must_train(program, "--out base");
+  const Checkpoint base = load_run(here / "base", program);
+  auto train = [&, line = "train --from base --data " + data + " --lr-warmup 0 " + steps](const std::string& options) {
+    return here.run(program, line + options);
+  };
+  auto check_begun = [&](const Outcome& outcome) {
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.out, ContainsSubstring(", which begins with the weights of base\n"));
+  };
+
+  // Steps too small to change a weight: the model, all of it, is that of the other run. The optimizer is not.
+  check_begun(train("1 --out same --optimizer sgd -l 1e-30"));
+  const Checkpoint same = load_run(here / "same", program);
+  REQUIRE(same.weights.size() == base.weights.size());
+  for (std::size_t i = 0; i < base.weights.size(); ++i) {
+    INFO(base.weights[i].first);
+    CHECK(same.weights[i].first == base.weights[i].first);
+    CHECK(same.weights[i].second.to_vector() == base.weights[i].second.to_vector());
+  }
+  for (const char* option : {"embedding", "heads", "depth"}) CHECK(option_of(same, option) == option_of(base, option));
+  CHECK(option_of(same, "learn-rate") == "1e-30");
+  CHECK(option_of(same, "batch-size") != option_of(base, "batch-size"));
+  CHECK(option_of(same, "from") == "base");
+  CHECK(note(same, "step").get<std::int64_t>() == count_lines(here.metrics("same")) - 1);
+
+  // What is not of the weights can be given anew.
+  check_begun(train("1 --out dropped --optimizer sgd -l 1e-30 --dropout 0.5"));
+  CHECK(option_of(load_run(here / "dropped", program), "dropout") == "0.5");
+  CHECK(here.metrics("dropped") != here.metrics("same"));
+  const std::string reason = "--embedding: the weights in base were not made for 8; leave it out with --from";
+  check_refused(program, train("1 --out other -E 8"), 2, reason);
+  CHECK_FALSE(fs::exists(here / "other"));
+
+  // It can be resumed, and has no need of the other then.
+  check_begun(train("2 --out whole -r 2 -E 16"));
+  check_begun(train("1 --out parts -r 2"));
+  fs::rename(here / "base", here / "moved");
+  const Outcome resumed = here.run(program, "train --resume --out parts " + steps + "2");
+  CHECK(resumed.status == 0);
+  CHECK_THAT(resumed.out, ContainsSubstring("seed 2, resumed after step "));
+  CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
+  check_refused(program, here.run(program, "train --resume --out same --from parts"), 2,
+                "--from cannot change within a run");
+}
+
 TEST_CASE("a new run keeps what an earlier one left in its folder", "[trainer]") {
   const std::string program = any_program();
   TinyTexts here;
