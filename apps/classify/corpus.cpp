@@ -10,14 +10,16 @@
 namespace reel::apps {
 namespace {
 
+std::string name_of(const ClassifyConfig& config) { return config.data.empty() ? "built-in reviews" : config.data; }
+
 /// The data of config.data, or the built-in reviews. Throws unless they have the classes of the checkpoint, if there is
 /// one.
 data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
-  if (config.data.empty()) return data::review_corpus();
-  data::LabelledData data = data::read_labelled_data(config.data, config.columns);
+  data::LabelledData data =
+      config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns);
   if (!classes.empty() && data.train.classes != classes) {
-    fail(config.data, " has other classes than the model, which has learnt ", data::brief(data::joined(classes, ", ")),
-         "; give it texts of these, or train anew");
+    fail(name_of(config), ": the classes are others than the model's, which has learnt ",
+         data::brief(data::joined(classes, ", ")), "; name texts of these with --data, or train anew");
   }
   return data;
 }
@@ -79,7 +81,7 @@ LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<s
     const data::VocabularyLimits limits{.maximum_size = c.vocabulary, .minimum_count = c.minimum_count};
     tokenizer = data::WordTokenizer::train(train.texts, limits, {.punctuation = c.punctuation});
   }
-  LabelledCorpus corpus{.name = c.data.empty() ? "built-in reviews" : c.data,
+  LabelledCorpus corpus{.name = name_of(c),
                         .tokenizer = *tokenizer,
                         .classes = data.train.classes,
                         .train = encode(train, *tokenizer, c),

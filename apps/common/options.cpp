@@ -175,6 +175,10 @@ std::string Options::Option::get() const {
   return *std::get<std::string*>(target);
 }
 
+std::string Options::Option::words(const std::string& value) const {
+  return is_flag() ? text(value == "true" ? "--" : "--no-", name) : text("--", name, " ", value);
+}
+
 const Options::Option& Options::declared(std::string_view name) const {
   const Option* option = find_name(options_, name);
   if (!option) fail("options: there is no --", name);
@@ -183,7 +187,7 @@ const Options::Option& Options::declared(std::string_view name) const {
 
 bool Options::given(std::string_view name) const { return declared(name).given; }
 
-bool Options::is_fixed(std::string_view name, Fixed when) const { return declared(name).fixed >= when; }
+bool Options::is_fixed(std::string_view name, Fixed at_least) const { return declared(name).fixed >= at_least; }
 
 StringPairs Options::values() const {
   StringPairs result;
@@ -199,11 +203,11 @@ StringPairs Options::values_in_use() const {
   return result;
 }
 
-void Options::restore(const StringPairs& values, Fixed when) {
+void Options::restore(const StringPairs& values, Fixed at_least) {
   for (const auto& [name, value] : values) {
     Option* option = find_name(options_, name);
     if (!option) fail("the stored configuration has an option --", name, ", which there is not");
-    if (option->given || option->fixed < when) continue;
+    if (option->given || option->fixed < at_least) continue;
     try {
       option->set(value);
     } catch (const UsageError& error) {
@@ -247,10 +251,8 @@ void Options::refuse_idle() const {
     const Condition* condition = unmet(option);
     if (!condition || option.get() == option.initial) continue;
     const std::string value = find_name(options_, condition->option)->get();
-    const std::string back = option.is_flag() ? text(option.initial == "true" ? "" : "no-", option.name)
-                                              : text(option.name, " ", option.initial);
     fail<UsageError>("--", option.name, ": only for ", condition->words(), ", not ", value, "; ",
-                     option.given ? "leave it out" : text("set it back with --", back));
+                     option.given ? "leave it out" : "set it back with " + option.words(option.initial));
   }
 }
 

@@ -49,10 +49,12 @@ struct Range {
 inline Range at_least(double value) { return Range{.low = value}; }
 inline Range more_than(double value) { return Range{.low = value, .low_is_in = false}; }
 
-/// Since when an option is fixed. What a run begins with, it has to end with: --resume cannot change how its data are
-/// cut. Still less can what its weights were made for, such as the size of the model: nor does a run that begins with
-/// the weights of another change that.
-enum class Fixed { no, in_run, with_weights };
+/// Whether an option has to stay as it was.
+enum class Fixed {
+  no,
+  in_run,        // --resume cannot change it: how the data are cut, for instance
+  with_weights,  // neither can a run that begins with the weights of another: the size of the model
+};
 
 class Options {
  public:
@@ -94,13 +96,14 @@ class Options {
 
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
-  /// Whether it is fixed by then.
-  bool is_fixed(std::string_view name, Fixed when) const;
+  bool is_fixed(std::string_view name, Fixed at_least) const;
 
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const StringPairs& values);
   /// "--embedding 64 --heads 2": such defaults for a help to list.
   static std::string words(const StringPairs& values);
+  /// "--embedding 64", "--tie" or "--no-tie": what a command line says to give the option that value.
+  std::string words(std::string_view name, const std::string& value) const { return declared(name).words(value); }
   /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;
 
@@ -108,9 +111,9 @@ class Options {
   StringPairs values() const;
   /// Those whose conditions are met, for people to read.
   StringPairs values_in_use() const;
-  /// Puts kept values back, those of options that are fixed by then, except where the command line said otherwise.
-  /// Throws Error at a name or value that does not fit, since then the list comes from elsewhere.
-  void restore(const StringPairs& values, Fixed when = Fixed::no);
+  /// Puts kept values back, of options that are fixed at least so, except where the command line said otherwise. Throws
+  /// Error at a name or value that does not fit, since then the list comes from elsewhere.
+  void restore(const StringPairs& values, Fixed at_least = Fixed::no);
 
  private:
   using Target = std::variant<bool*, std::int64_t*, double*, std::string*>;
@@ -133,6 +136,7 @@ class Options {
     bool takes_text() const { return std::holds_alternative<std::string*>(target) && choices.empty(); }
     void set(std::string_view text);
     std::string get() const;
+    std::string words(const std::string& value) const;
     /// "  -b, --batch-size N"
     std::string usage() const;
     /// The help, then the default and the limits in brackets.

@@ -49,18 +49,18 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
   };
   if (role == Role::to_learn) check_size("training", train.size());
   corpus.tokenizer = tokenizer ? std::move(tokenizer) : train_tokenizer(config.tokenizer, train, rest);
-  auto encode = [&](std::string_view part) {
+  auto encode = [&](std::string_view part, data::Unseen unseen) {
     try {
-      return corpus.tokenizer->encode(part, data::Unseen::replace);
+      return corpus.tokenizer->encode(part, unseen);
     } catch (const Error& error) {
       const bool has_changed = role == Role::learnt;
       fail(corpus.name, has_changed ? " is not, or no longer, the text that the run learnt from: " : ": ",
            error.what());
     }
   };
-  if (role != Role::to_score) corpus.train = encode(train);
-  corpus.validation = encode(validation);
-  corpus.test = encode(test);
+  if (role != Role::to_score) corpus.train = encode(train, data::Unseen::refuse);
+  corpus.validation = encode(validation, data::Unseen::replace);
+  corpus.test = encode(test, data::Unseen::replace);
   if (role == Role::to_learn) check_size("training", corpus.train.size());
   check_size("validation", corpus.validation.size());
   if (config.final_run) check_size("test", corpus.test.size());

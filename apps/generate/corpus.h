@@ -26,10 +26,10 @@ std::uint32_t fingerprint(const Corpus& corpus);
 /// training part is not wanted.
 enum class Role { to_learn, learnt, to_score };
 
-/// The text of config.data, or the built-in one, cut as config says. The vocabulary comes from the training part
-/// alone; with a `tokenizer` given, from a checkpoint, it is that one's. Characters that only the other parts have
-/// count as unknown. A given tokenizer may have no token for unknown ones: then this throws, naming them. Throws if a
-/// part has fewer than two tokens, but for a training part that the model has learnt already.
+/// The text of config.data, or the built-in one, cut as config says. A given tokenizer keeps its vocabulary;
+/// without one, that is of the characters of the training part. Others count as unknown, outside the training part and
+/// if the vocabulary has a token for that; where not, this throws, naming them. Throws if a part has fewer than two
+/// tokens, but for a training part that the model has learnt already.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
                    Role role = Role::to_learn);
 

@@ -30,10 +30,8 @@ std::string checksum(const std::string& notes, const NamedTensors& tensors) {
 }
 
 std::string metadata(const Safetensors& file, const std::string& key) {
-  for (const auto& [name, value] : file.metadata) {
-    if (name == key) return value;
-  }
-  return "";
+  const std::string* value = find(file.metadata, key);
+  return value ? *value : "";
 }
 
 }  // namespace

@@ -123,6 +123,8 @@ void Progress::show() {
   }
 }
 
+void Progress::skip() { last_update_ = display_.seconds(); }
+
 void Progress::clear() {
   if (std::exchange(bar_is_drawn_, false)) *display_.out << "\r\x1b[K" << std::flush;
 }

@@ -52,6 +52,9 @@ class Progress {
   /// a second at most.
   void update(int64_t step, double loss, int64_t tokens);
 
+  /// What time went by since the last update was not spent on a step: speed and time left do not count it.
+  void skip();
+
   /// Takes the bar off the screen until the next update, so that something else can write.
   void clear();
 

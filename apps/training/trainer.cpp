@@ -55,13 +55,14 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
   const auto kept = string_pairs_from(note(saved, "options"));
   options.restore(kept, goes_on ? Fixed::no : Fixed::with_weights);
   for (const auto& [name, value] : options.values()) {
-    const bool is_kept = std::find(kept.begin(), kept.end(), std::pair(name, value)) != kept.end();
-    if (!options.given(name) || is_kept) continue;
-    if (goes_on && options.is_fixed(name, Fixed::in_run)) {
+    const std::string* began_with = find(kept, name);
+    const bool has_changed = options.given(name) && !(began_with && *began_with == value);
+    if (has_changed && goes_on && options.is_fixed(name, Fixed::in_run)) {
       fail<UsageError>("--", name, " cannot change within a run; leave it out with --resume, or start anew");
     }
-    if (!goes_on && options.is_fixed(name, Fixed::with_weights)) {
-      fail<UsageError>("--", name, ": the weights in ", config.from, " were not made for ", value,
+    if (has_changed && !goes_on && options.is_fixed(name, Fixed::with_weights)) {
+      fail<UsageError>("--", name, ": the weights in ", config.from, " were made ",
+                       began_with ? "with " + options.words(name, *began_with) : "without it",
                        "; leave it out with --from");
     }
   }
@@ -127,11 +128,10 @@ void Trainer::load_optimizer(const Checkpoint& saved) {
   try {
     optimizer_->load_state_dict(saved.optimizer);
   } catch (const Error&) {
-    for (const auto& [name, began_with] : string_pairs_from(note(saved, "options"))) {
-      if (name == "optimizer" && began_with != config_.optimizer) {
-        fail<UsageError>("--optimizer: the run began with ", began_with, ", and what it keeps is of no use to ",
-                         config_.optimizer, "; leave it out with --resume, or start anew");
-      }
+    const auto kept = string_pairs_from(note(saved, "options"));
+    if (const std::string* began_with = find(kept, "optimizer"); began_with && *began_with != config_.optimizer) {
+      fail<UsageError>("--optimizer: the run began with ", *began_with, ", and what it keeps is of no use to ",
+                       config_.optimizer, "; leave it out with --resume, or start anew");
     }
     throw;
   }
@@ -218,6 +218,7 @@ void Trainer::end_interval() {
   std::cout << when << "  train " << line_of(trained.loss, trained.accuracy, last_.learning_rate) << std::endl;
   task_.show(when, score_);
   write_report();
+  progress_->skip();
 }
 
 void Trainer::record_or_save() {

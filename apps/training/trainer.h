@@ -78,10 +78,11 @@ struct Plan : RunLength {
 /// `epochs` times through so many examples, with a score after each time.
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
 
-/// What each run begins with: its threads; with --resume, the checkpoint that a run of `app` has left in --out, whose
-/// options are put back, except those given anew; otherwise a seed, and `defaults` for what was not given. With --from
-/// also the checkpoint in there, of whose options those are put back that its weights were made for; as if it had been
-/// trained with the others, too. Throws UsageError if an option that is fixed was given another value.
+/// What each run of `app` begins with. It obeys --threads. With --resume, it puts back the options of the checkpoint in
+/// --out, except those that were given again, and returns it. Otherwise it draws the seed if that is negative, and sets
+/// `defaults` for what was not given; with --from, it also puts back what the weights in that folder depend on
+/// (Fixed::with_weights), and returns the checkpoint in there, with this run's options in its notes. Throws UsageError
+/// if an option that is fixed was given another value.
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults = {});
 

@@ -18,8 +18,8 @@ void declare_train(Options& o, TranslateConfig& c) {
         "grammar, English to German, and these defaults: " +
             Options::words(sentence_defaults()))
       .fixed(Fixed::no);  // files may move
-  o.add(&c.source, "source", "ENDING", "of the files to translate from");
-  o.add(&c.target, "target", "ENDING", "of the files to translate to");
+  o.add(&c.source, "source", "ENDING", "of the files to translate from").fixed(Fixed::with_weights);
+  o.add(&c.target, "target", "ENDING", "of the files to translate to").fixed(Fixed::with_weights);
 
   o.section("Model", Fixed::with_weights);
   o.add(&c.vocabulary, "V,vocab-size", "N",

@@ -153,11 +153,20 @@ TEST_CASE("columns are refused where there is no table", "[classify]") {
 
 TEST_CASE("a new label tells that the data have changed", "[classify]") {
   TinyTexts here;
-  const std::string reason = "reviews/train.tsv has other classes than the model, which has learnt bad, good; give it";
+  const std::string reason =
+      "reviews/train.tsv: the classes are others than the model's, which has learnt bad, good; name texts";
   here.must_train("classify", "--data reviews/train.tsv --out run");
   write_file(here / "reviews/train.tsv", read_file(here / "reviews/train.tsv") + "odd\twarm tea\n");
   check_refused(here.run("classify", "eval --from run"), 1, reason);
   check_refused(here.run("classify", "train --resume --out run -e 4"), 1, reason);
+}
+
+TEST_CASE("classify: a model's weights learn no other classes than its own", "[classify]") {
+  TinyTexts here;
+  here.must_train("classify", "--data reviews/train.tsv --out base");
+  check_refused(here.run("classify", "train --from base --out run"), 1,
+                "built-in reviews: the classes are others than the model's, which has learnt bad, good; name texts");
+  CHECK_FALSE(fs::exists(here / "run"));
 }
 
 TEST_CASE("texts that are not UTF-8 or empty are not labelled", "[classify]") {

@@ -124,6 +124,10 @@ TEST_CASE("a run that begins with another's weights has its vocabulary, whatever
   write_file(here / "other.txt", few + "Zoë");
   check_refused("generate", here.run("generate", "train --from base --data other.txt --out other"), 1,
                 "generate train: other.txt: not in the tokenizer's vocabulary");
+  write_file(here / "last.txt", few + "Zoë");  // of which the vocabulary has a token for unknown characters
+  here.must_train("generate", "--data last.txt --out knows_unknown");
+  check_refused("generate", here.run("generate", "train --from knows_unknown --data text.txt --out other"), 1,
+                "text.txt: not in the tokenizer's vocabulary");
   write_file(here / "short.txt", few.substr(0, 1));
   check_refused("generate", here.run("generate", "train --from base --data short.txt --out other"), 1,
                 "short.txt is too short");

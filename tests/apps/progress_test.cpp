@@ -139,3 +139,17 @@ TEST_CASE("speed and time left are of the recent past, and of this run only", "[
   CHECK_THAT(last, ContainsSubstring("1200/1400"));
   CHECK_THAT(last, ContainsSubstring("3:2") && ContainsSubstring(" left"));  // 200 steps of a second each
 }
+
+TEST_CASE("what is done between steps is no part of their speed", "[progress]") {
+  FakeDisplay fake;
+  Progress progress(400, 0, fake.display(true));
+  for (int step = 1; step <= 201; ++step) {
+    fake.seconds += 1;
+    progress.update(step, 1, 100);
+    if (step % 100 != 0) continue;
+    fake.seconds += 300;  // as scoring does
+    progress.skip();
+  }
+  const std::string drawn = fake.take();
+  CHECK_THAT(drawn.substr(drawn.rfind('\r')), ContainsSubstring("201/400  loss 1.000  100 tokens/s  3:19 left"));
+}

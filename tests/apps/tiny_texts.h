@@ -124,8 +124,7 @@ inline void replace_option(reel::apps::Checkpoint& checkpoint, const std::string
 
 /// What the checkpoint keeps of that option.
 inline std::string option_of(const reel::apps::Checkpoint& checkpoint, const std::string& key) {
-  for (const auto& [name, value] : reel::apps::string_pairs_from(note(checkpoint, "options"))) {
-    if (name == key) return value;
-  }
-  return "";
+  const auto options = reel::apps::string_pairs_from(note(checkpoint, "options"));
+  const std::string* value = reel::apps::find(options, key);
+  return value ? *value : "";
 }

@@ -644,7 +644,7 @@ TEST_CASE("a run can begin with the weights of another", "[trainer]") {
   check_begun(train("1 --out dropped --optimizer sgd -l 1e-30 --dropout 0.5"));
   CHECK(option_of(load_run(here / "dropped", program), "dropout") == "0.5");
   CHECK(here.metrics("dropped") != here.metrics("same"));
-  const std::string reason = "--embedding: the weights in base were not made for 8; leave it out with --from";
+  const std::string reason = "--embedding: the weights in base were made with --embedding 16; leave it out with --from";
   check_refused(program, train("1 --out other -E 8"), 2, reason);
   CHECK_FALSE(fs::exists(here / "other"));
 

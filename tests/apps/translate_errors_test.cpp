@@ -100,6 +100,22 @@ TEST_CASE("translate: a run is resumed as it was begun, or not at all", "[transl
   CHECK(here.metrics("run") == metrics);
 }
 
+TEST_CASE("translate: a model's weights are of its languages", "[translate]") {
+  TinyTexts here;
+  here.must_train("translate", "--source en --target de --out base");
+  const Outcome outcome = here.run("translate", "train --from base --data pairs -e 1 --out run");
+  CHECK(outcome.status == 0);
+  const reel::apps::Checkpoint run = reel::apps::load_run(here / "run", "translate");
+  CHECK(option_of(run, "source") == "en");
+  CHECK(option_of(run, "target") == "de");
+  check_refused(here.run("translate", "train --from base --data pairs --source de --target en --out other"), 2,
+                "--source: the weights in base were made with --source en; leave it out with --from");
+  here.must_train("translate", "--out other_way");
+  check_refused(here.run("translate", "train --from other_way --out other"), 2,
+                "--source and --target: the built-in sentences are English to German; name others with --data");
+  CHECK_FALSE(fs::exists(here / "other"));
+}
+
 TEST_CASE("sentences that are not UTF-8 or empty are not translated", "[translate]") {
   TinyTexts here;
   here.must_train("translate", "--out run");
