@@ -41,8 +41,6 @@ class Json {
   /// at two entries of one name, which parse() refuses.
   std::string write() const;
 
-  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-
   /// The value if it is a T (bool, std::int64_t, double, std::string, Array, Object), else null.
   template <class T>
   const T* get_if() const {

@@ -37,15 +37,15 @@ class MultiHeadAttention : public Module {
   // is. Packed texts yield packed output, and need a mask that hides their padding.
 
   /// x (B, T, D) attends to itself: S = T. With Norm::pre keys and values, too, come from what is normalized.
-  Attended operator()(const Texts& x, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  Attended operator()(const Texts& x, const Mask& mask, KeepMaps keep = KeepMaps::no) const;
   /// x (B, T, D) attends to memory (B, S, D), which is taken as it comes.
-  Attended operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  Attended operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep = KeepMaps::no) const;
   /// To a memory whose keys and values were computed once, for many x: of as many texts as x, or of one for all.
   Attended operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,
-                      KeepMaps keep = KeepMaps::yes) const;
+                      KeepMaps keep = KeepMaps::no) const;
   KeysAndValues keys_and_values(const Texts& memory) const;
   /// To itself and to the tokens that `past` holds, which x goes on from, and is added to.
-  Attended operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep = KeepMaps::yes) const;
+  Attended operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep = KeepMaps::no) const;
 
   Linear w_qs, w_ks, w_vs, fc;  // (D, D), no bias
   Dropout drop;                 // of the maps

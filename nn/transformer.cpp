@@ -72,8 +72,8 @@ class CachingTranslation : public Translation {
     const Mask target_mask = Mask::padding(target_, model_.padding()) & Mask::causal();
     for (std::size_t i = 0; i < past_.size(); ++i) {
       const Transformer::DecoderLayer& layer = model_.decoder.layer_stack[i];
-      x = layer.slf_attn(x, past_[i], target_mask, KeepMaps::no).output;
-      x = layer.enc_attn(x, memory_[i], source_mask, KeepMaps::no).output;
+      x = layer.slf_attn(x, past_[i], target_mask).output;
+      x = layer.enc_attn(x, memory_[i], source_mask).output;
       x = layer.pos_ffn(x);
     }
     return model_.trg_word_prj(model_.decoder.frame.final_norm(x)).select(1, 0);

@@ -20,7 +20,7 @@ constexpr std::size_t colours = 6;
 constexpr double width = 480, height = 270;
 constexpr double left = 54, right = width - 14, top = 10, bottom = height - 28;
 
-struct Range {
+struct Extent {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
 
@@ -38,7 +38,7 @@ struct Curve {
   std::vector<Bucket> band;
   std::vector<Point> line;
   bool dotted;
-  Range x;
+  Extent x;
 };
 
 Curve make_curve(const Series& series, std::size_t number, const ChartOptions& options) {
@@ -59,7 +59,7 @@ Curve make_curve(const Series& series, std::size_t number, const ChartOptions& o
 class Plot {
  public:
   explicit Plot(std::span<const Curve> curves) : x_(0, 1), y_(0, 1) {
-    Range x, y;  // y of the lines alone: a band may reach out of the drawing
+    Extent x, y;  // y of the lines alone: a band may reach out of the drawing
     for (const Curve& curve : curves) {
       if (curve.line.empty()) continue;
       x.add(curve.x.low);

@@ -36,11 +36,11 @@ void check_attention(Comparison& compare) {
     compare.layer("wide_attention." + name, WideAttention(width, heads, compare.dtype), under(mask));
   }
   const auto self = [](const MultiHeadAttention& attention, const Given& in) {
-    const Attended y = attention(in.x[0], Mask::padding(in.ids[0]) & Mask::causal());
+    const Attended y = attention(in.x[0], Mask::padding(in.ids[0]) & Mask::causal(), KeepMaps::yes);
     return flat({y.output, y.maps});
   };
   const auto cross = [](const MultiHeadAttention& attention, const Given& in) {
-    const Attended y = attention(in.x[0], in.x[1], Mask::padding(in.ids[0]));
+    const Attended y = attention(in.x[0], in.x[1], Mask::padding(in.ids[0]), KeepMaps::yes);
     return flat({y.output, y.maps});
   };
   for (const auto& [name, norm] : norms) {

@@ -22,7 +22,7 @@ TEST_CASE("multi-head attention: names and shapes") {
   CHECK(names(attention) == std::vector<std::string>{"w_qs.weight", "w_ks.weight", "w_vs.weight", "fc.weight",
                                                      "layer_norm.weight", "layer_norm.bias"});
   CHECK(names(make(Norm::none)).size() == 4);
-  const Attended y = attention(normal({2, 3, 6}, 1), normal({2, 5, 6}, 2), Mask::none());
+  const Attended y = attention(normal({2, 3, 6}, 1), normal({2, 5, 6}, 2), Mask::none(), KeepMaps::yes);
   CHECK(y.output.shape() == Shape{2, 3, 6});
   CHECK(y.maps.shape() == Shape{2, 3, 3, 5});
 }
@@ -37,7 +37,8 @@ TEST_CASE("multi-head attention: each head works on its own slice") {
     auto part = [&](const Linear& all, const Tensor& in) { return all(in).slice(2, h * slice, (h + 1) * slice); };
     const Tensor queries = part(attention.w_qs, x), keys = part(attention.w_ks, memory);
     outputs.push_back(dot_product_attention(queries, keys, part(attention.w_vs, memory), Mask::none()));
-    CHECK(close(attention(x, memory, Mask::none()).maps.select(1, h), attention_weights(queries, keys, Mask::none())));
+    const Tensor maps = attention(x, memory, Mask::none(), KeepMaps::yes).maps;
+    CHECK(close(maps.select(1, h), attention_weights(queries, keys, Mask::none())));
   }
   CHECK(close(attention(x, memory, Mask::none()).output, attention.fc(cat(outputs, 2))));
 }
@@ -67,7 +68,7 @@ TEST_CASE("multi-head attention: rows of the maps sum to 1, and hidden keys have
   const MultiHeadAttention attention = make(Norm::post);
   const Tensor x = normal({2, 3, 4}, 7);
   const Ids hidden({2, 3}, {0, 0, 1, 1, 0, 0});
-  const Tensor maps = attention(x, Mask::padding(hidden) & Mask::causal()).maps;
+  const Tensor maps = attention(x, Mask::padding(hidden) & Mask::causal(), KeepMaps::yes).maps;
   for (int64_t b = 0; b < 2; ++b) {
     for (int64_t query = 0; query < 3; ++query) {
       for (int64_t h = 0; h < 2; ++h) {
@@ -94,8 +95,10 @@ TEST_CASE("multi-head attention: what is hidden changes no bit") {
   overwrite_row(changed.select(0, 0), 3);
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    CHECK(same_bits(attention(x, memory, mask).output, attention(x, changed, mask).output));
-    CHECK(same_bits(attention(x, memory, mask).maps, attention(x, changed, mask).maps));
+    for (KeepMaps keep : {KeepMaps::no, KeepMaps::yes}) {
+      CHECK(same_bits(attention(x, memory, mask, keep).output, attention(x, changed, mask, keep).output));
+    }
+    CHECK(same_bits(attention(x, memory, mask, KeepMaps::yes).maps, attention(x, changed, mask, KeepMaps::yes).maps));
     CHECK_FALSE(same_bits(attention(x, memory, Mask::none()).output, attention(x, changed, Mask::none()).output));
   }
 }
@@ -136,13 +139,15 @@ TEST_CASE("multi-head attention: gradients, to itself and to a memory, with each
   const Mask mask = Mask::padding(Ids({2, 3}, {0, 0, 1, 0, 0, 0}));
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    CHECK(check_parameters(attention, [&] { return attention(x, memory, mask).output; }).problem == "");
-    CHECK(check_parameters(attention, [&] { return attention(x, Mask::causal()).output; }).problem == "");
-    auto cross = [&](const auto& in) { return attention(in[0], in[1], mask).output; };
-    CHECK(gradcheck(cross, {x, memory}).problem == "");
-    auto self = [&](const auto& in) { return attention(in[0], Mask::causal()).output; };
-    CHECK(gradcheck(self, {x}).problem == "");
-    auto maps = [&](const auto& in) { return attention(in[0], in[1], mask).maps; };
+    for (KeepMaps keep : {KeepMaps::no, KeepMaps::yes}) {
+      CHECK(check_parameters(attention, [&] { return attention(x, memory, mask, keep).output; }).problem == "");
+      CHECK(check_parameters(attention, [&] { return attention(x, Mask::causal(), keep).output; }).problem == "");
+      auto cross = [&](const auto& in) { return attention(in[0], in[1], mask, keep).output; };
+      CHECK(gradcheck(cross, {x, memory}).problem == "");
+      auto self = [&](const auto& in) { return attention(in[0], Mask::causal(), keep).output; };
+      CHECK(gradcheck(self, {x}).problem == "");
+    }
+    auto maps = [&](const auto& in) { return attention(in[0], in[1], mask, KeepMaps::yes).maps; };
     CHECK(gradcheck(maps, {x, memory}).problem == "");
   }
 }
@@ -156,20 +161,20 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
   const Texts packed_x(of_queries.pack(x), of_queries), packed_memory(of_keys.pack(memory), of_keys);
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    const Attended cross = attention(packed_x, packed_memory, mask), self = attention(packed_x, causal);
-    CHECK(close(cross.output, of_queries.pack(attention(x, memory, mask).output)));
-    CHECK(close(self.output, of_queries.pack(attention(x, causal).output)));
-    CHECK(close(attention(packed_x, memory, mask, KeepMaps::no).output, cross.output));
-    CHECK(close(attention(packed_x, packed_memory, mask, KeepMaps::no).output, cross.output));
-    CHECK(close(attention(packed_x, causal, KeepMaps::no).output, self.output));
+    const Attended cross = attention(packed_x, packed_memory, mask, KeepMaps::yes);
+    const Attended self = attention(packed_x, causal, KeepMaps::yes);
+    CHECK(close(cross.output, of_queries.pack(attention(x, memory, mask, KeepMaps::yes).output)));
+    CHECK(close(self.output, of_queries.pack(attention(x, causal, KeepMaps::yes).output)));
+    CHECK(close(attention(packed_x, memory, mask).output, cross.output));
+    CHECK(close(attention(packed_x, packed_memory, mask).output, cross.output));
+    CHECK(close(attention(packed_x, causal).output, self.output));
     // A mask that hides less than a packing leaves out, or more.
     for (const Ids& hidden : {Ids::zeros({2, 4}), Ids({2, 4}, {1, 0, 0, 1, 0, 1, 1, 1})}) {
-      const Attended seen = attention(packed_x, of_keys.unpack(packed_memory.vectors), Mask::padding(hidden));
-      CHECK(close(attention(packed_x, packed_memory, Mask::padding(hidden), KeepMaps::no).output, seen.output));
+      const Tensor unpacked = of_keys.unpack(packed_memory.vectors);
+      const Attended seen = attention(packed_x, unpacked, Mask::padding(hidden), KeepMaps::yes);
+      CHECK(close(attention(packed_x, packed_memory, Mask::padding(hidden)).output, seen.output));
     }
-    auto gradients = [&](const auto& in) {
-      return attention({in[0], of_queries}, {in[1], of_keys}, mask, KeepMaps::no).output;
-    };
+    auto gradients = [&](const auto& in) { return attention({in[0], of_queries}, {in[1], of_keys}, mask).output; };
     CHECK(gradcheck(gradients, {packed_x.vectors, packed_memory.vectors}).problem == "");
   }
 }
@@ -180,8 +185,8 @@ TEST_CASE("multi-head attention: to a memory whose keys and values were computed
   const Tensor x = normal({2, 3, 4}, 20), memory = normal({2, 4, 4}, 21);
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    const Attended direct = attention(x, memory, mask);
-    const Attended kept = attention(x, attention.keys_and_values(memory), mask);
+    const Attended direct = attention(x, memory, mask, KeepMaps::yes);
+    const Attended kept = attention(x, attention.keys_and_values(memory), mask, KeepMaps::yes);
     CHECK(same_bits(kept.output, direct.output));
     CHECK(same_bits(kept.maps, direct.maps));
     // One memory for all.
@@ -217,7 +222,7 @@ TEST_CASE("multi-head attention: to itself and what was kept of the past") {
   const Ids hidden({2, 5}, {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
   for (Norm norm : norms) {
     const MultiHeadAttention attention = make(norm);
-    const Attended all = attention(x, Mask::padding(hidden) & Mask::causal());
+    const Attended all = attention(x, Mask::padding(hidden) & Mask::causal(), KeepMaps::yes);
     KeyValueCache past;
     for (int64_t t = 0; t < 5; ++t) {
       const Mask seen = Mask::padding(Ids({2, t + 1},
@@ -227,7 +232,7 @@ TEST_CASE("multi-head attention: to itself and what was kept of the past") {
                                             return both;
                                           }())) &
                         Mask::causal();
-      const Attended step = attention(x.slice(1, t, t + 1), past, seen);
+      const Attended step = attention(x.slice(1, t, t + 1), past, seen, KeepMaps::yes);
       CHECK(close(step.output, all.output.slice(1, t, t + 1)));
       CHECK(close(step.maps, all.maps.slice(2, t, t + 1).slice(3, 0, t + 1)));
     }
@@ -239,14 +244,15 @@ TEST_CASE("multi-head attention: drops in training only, and shows its maps whol
   MultiHeadAttention attention({.width = 8, .heads = 2, .dropout = 0.5});
   const Tensor x = normal({2, 3, 8}, 16, DType::f32);
   check_drops_in_training_only(attention, [&] { return attention(x, Mask::none()).output; });
-  CHECK(same_bits(attention(x, Mask::none()).maps, attention(x, Mask::none()).maps));
+  auto maps = [&] { return attention(x, Mask::none(), KeepMaps::yes).maps; };
+  CHECK(same_bits(maps(), maps()));
 
   const Packing whole = Packing::whole({2, 3});
   const Texts packed(whole.pack(x), whole);
   MultiHeadAttention bare({.width = 8, .heads = 2, .dropout = 0.5, .norm = Norm::none});  // drops of the maps alone
+  check_drops_in_training_only(bare, [&] { return bare(x, Mask::none(), KeepMaps::yes).output; });
   check_drops_in_training_only(bare, [&] { return bare(x, Mask::none()).output; });
-  check_drops_in_training_only(bare, [&] { return bare(x, Mask::none(), KeepMaps::no).output; });
-  check_drops_in_training_only(bare, [&] { return bare(packed, Mask::none(), KeepMaps::no).output; });
+  check_drops_in_training_only(bare, [&] { return bare(packed, Mask::none()).output; });
 }
 
 TEST_CASE("multi-head attention: what does not fit is an error") {
