@@ -68,7 +68,7 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool packs_b) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a) {
   const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth)));
   const int64_t tiles = divide_up(m, tile_rows), panels = divide_up(n, panel_width<T>);
   auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
@@ -85,7 +85,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a, bool p
     return cut_into(std::max(row_blocks, wanted), 1);
   }
   const bool is_low = m <= tall_block_rows && stays_near<T>(2 * m * std::min(k, depth));
-  if (packs_b && is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
+  if (is_low && panels >= std::min(wanted, enough_tall_blocks)) row_blocks = 1;
   if (row_blocks * column_blocks < wanted) {
     const int64_t columns = std::min(divide_up(wanted, row_blocks), panels);
     column_blocks = divide_up(panels, panels / columns);  // rather more than some twice as wide

@@ -61,9 +61,10 @@ Strategy choose(const Product<T>& x) {
   const bool copies_a = is_worth_a_copy(x), packs_a = is_worth_packing(x);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
-  // Rows of b of which every fourth competes for the same places, or that begin within vectors, are worth a copy for
-  // even a few tiles.
-  const bool is_awkward = collides<T>(4 * x.b.row_stride) || x.b.row_stride % lanes<T> != 0;
+  // Rows of b that compete for the same places are worth a copy for even a few tiles; for low ones, which read a panel
+  // more often, also where every fourth row does, or where they begin within vectors.
+  const int64_t stride = x.b.row_stride;
+  const bool is_awkward = collides<T>(stride) || (tiles_are_low && (collides<T>(4 * stride) || stride % lanes<T> != 0));
   const bool packs_b = must_pack || (x.m >= 4 * tile_rows && is_awkward);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
@@ -78,7 +79,7 @@ Strategy choose(const Product<T>& x) {
           must_pack,
           packs_b,
           ends_narrow,
-          cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a, packs_b)};
+          cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a)};
 }
 
 /// A product and how it is worked off.
