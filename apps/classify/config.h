@@ -46,7 +46,7 @@ void declare_train(Options& options, ClassifyConfig& config);
 /// Throws UsageError, for this reason, if columns are given: where no table is read.
 void refuse_columns(const Options& options, const std::string& reason);
 
-/// What is the default instead where no data is named: enough for the built-in reviews, in half a minute on one core.
+/// What is the default instead where no data is named: enough for the built-in reviews.
 const StringPairs& review_defaults();
 
 }  // namespace reel::apps

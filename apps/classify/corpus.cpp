@@ -64,11 +64,9 @@ std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& confi
 }
 
 std::uint32_t fingerprint(const LabelledCorpus& corpus) {
-  std::uint32_t sum = 0;
-  for (const EncodedTexts* part : {&corpus.train, &corpus.scored}) {
-    sum = fingerprint(part->tokens, fingerprint(part->labels, sum));
-  }
-  return sum;
+  Fingerprint sum;
+  for (const EncodedTexts* part : {&corpus.train, &corpus.scored}) sum.add(part->labels).add(part->tokens);
+  return sum.value();
 }
 
 LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<std::string>& classes,

@@ -30,7 +30,7 @@ std::unique_ptr<data::Tokenizer> train_tokenizer(const std::string& name, std::s
 }  // namespace
 
 std::uint32_t fingerprint(const Corpus& corpus) {
-  return fingerprint(corpus.test, fingerprint(corpus.validation, fingerprint(corpus.train, 0)));
+  return Fingerprint().add(corpus.train).add(corpus.validation).add(corpus.test).value();
 }
 
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer, Role role) {

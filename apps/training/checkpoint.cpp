@@ -101,11 +101,11 @@ const Json& note(const Checkpoint& checkpoint, const std::string& key) {
   fail("the checkpoint has no entry \"", key, "\"");
 }
 
-bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint) {
+bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint) {
   return note(checkpoint, "data").get<std::int64_t>() == fingerprint;
 }
 
-void check_learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint, const std::string& data,
+void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
   fail(data, " has changed since ", folder,

@@ -40,10 +40,10 @@ Checkpoint load_run(const std::filesystem::path& folder, const std::string& app)
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
 
 /// Whether the run's data had this fingerprint.
-bool learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint);
+bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint);
 /// Throws unless they had, calling them `data` and the run `folder`: changed data are split in another way, and the
 /// model might be scored on what it has learnt.
-void check_learnt_from(const Checkpoint& checkpoint, std::int64_t fingerprint, const std::string& data,
+void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder);
 
 // Options and samples, generators and places in the data as notes.

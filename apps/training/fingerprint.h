@@ -11,19 +11,26 @@
 
 namespace reel::apps {
 
-/// Of `numbers`, after those whose fingerprint is `before`.
-inline std::uint32_t fingerprint(std::span<const std::int32_t> numbers, std::uint32_t before) {
-  const std::array<std::uint64_t, 1> count{numbers.size()};
-  auto bytes = [](const auto& some) {
-    return std::string_view(reinterpret_cast<const char*>(some.data()), std::span(some).size_bytes());
-  };
-  return crc32c(bytes(numbers), crc32c(bytes(count), before));
-}
+class Fingerprint {
+ public:
+  Fingerprint& add(std::span<const std::int32_t> numbers) {
+    const std::array<std::uint64_t, 1> count{numbers.size()};
+    auto bytes = [](const auto& some) {
+      return std::string_view(reinterpret_cast<const char*>(some.data()), std::span(some).size_bytes());
+    };
+    sum_ = crc32c(bytes(numbers), crc32c(bytes(count), sum_));
+    return *this;
+  }
+  /// Texts, or sentences, one after the other.
+  Fingerprint& add(std::span<const std::vector<std::int32_t>> texts) {
+    for (const auto& text : texts) add(text);
+    return *this;
+  }
 
-/// Of texts, or sentences, one after the other.
-inline std::uint32_t fingerprint(std::span<const std::vector<std::int32_t>> texts, std::uint32_t before) {
-  for (const auto& text : texts) before = fingerprint(text, before);
-  return before;
-}
+  std::uint32_t value() const { return sum_; }
+
+ private:
+  std::uint32_t sum_ = 0;
+};
 
 }  // namespace reel::apps

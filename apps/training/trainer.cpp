@@ -319,7 +319,7 @@ void Trainer::save() {
                         {{"app", app_},
                          {"options", to_json(options)},
                          {"step", steps_done_},
-                         {"data", fingerprint_},
+                         {"data", std::int64_t{fingerprint_}},
                          {"last step", Json::Object{{"score", to_json(last_.sum)},
                                                     {"gradient norm", last_.gradient_norm},
                                                     {"learning rate", last_.learning_rate}}},

@@ -133,7 +133,7 @@ class Trainer {
   TrainingConfig config_;
   Task& task_;
   Plan plan_;
-  std::int64_t fingerprint_;  // of the data
+  std::uint32_t fingerprint_;  // of the data
   std::optional<RunFolder> folder_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none for a run without steps
   std::int64_t steps_done_ = 0, steps_saved_ = 0;

@@ -41,7 +41,7 @@ struct TranslateConfig {
 
 void declare_train(Options& options, TranslateConfig& config);
 
-/// What is the default instead where no data is named: enough for the built-in sentences, in half a minute on one core.
+/// What is the default instead where no data is named: enough for the built-in sentences.
 const StringPairs& sentence_defaults();
 
 }  // namespace reel::apps

@@ -88,11 +88,9 @@ class TranslateTask : public Task {
   }
 
   std::uint32_t fingerprint() const override {
-    std::uint32_t sum = 0;
-    for (const EncodedPairs* part : {&train_, &validation_}) {
-      sum = apps::fingerprint(part->targets, apps::fingerprint(part->sources, sum));
-    }
-    return sum;
+    Fingerprint sum;
+    for (const EncodedPairs* part : {&train_, &validation_}) sum.add(part->sources).add(part->targets);
+    return sum.value();
   }
 
   Json::Object notes() const override {

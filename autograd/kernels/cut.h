@@ -38,9 +38,9 @@ inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 // one below the other, but a slab of b must stay in the second cache: each of them goes through all of it.
 inline constexpr int64_t low_block_tiles = 2;
 
-// Blocks that are as tall as c share no panels of b, and so each can pack its own. c may have as many rows as this, if
-// those of a take no more than half of the second cache. Fewer blocks are enough then: no thread waits until all
-// threads together have packed a slab of b.
+// Blocks that are as tall as c share no panels of b: each reads its own part of b, and can pack it. c may have as many
+// rows as this, if those of a take no more than half of the second cache. Fewer blocks are enough then: no thread waits
+// until all threads together have packed a slab of b.
 inline constexpr int64_t tall_block_rows = 280;
 inline constexpr int64_t enough_tall_blocks = enough_blocks / 2;
 
