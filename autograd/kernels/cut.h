@@ -53,6 +53,7 @@ struct Parts {
 
   int64_t begin(int64_t part) const { return part * size + std::min(part, larger); }
   Range operator[](int64_t part) const { return {begin(part), begin(part + 1)}; }
+  int64_t size_of(int64_t part) const { return size + (part < larger ? 1 : 0); }
 };
 
 /// How c is cut up: into rows of tiles, columns of panels, and blocks of both; and k into slabs. A step is one slab's

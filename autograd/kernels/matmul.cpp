@@ -179,9 +179,10 @@ void multiply_last_columns(const Plan<T>& x, const Slab<T>& slab, Matrix<const T
 template <class T>
 void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   thread_local Buffer<T> panel_buffer, tiles_buffer;
+  const Range rows = x.rows(tiles);
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
   const T* packed_a = tiles_of_a(x, slab, tiles);
-  const int64_t packed_size = packed_tile_size<T>(slab.depths.size()), first_row = x.rows(tiles).begin;
+  const int64_t packed_size = packed_tile_size<T>(slab.depths.size());
   const bool copies = x.packs_panels() && x.b.col_stride == 1 && tiles.size() > 1;
   const int64_t copying_tile = copies ? widest_tile(x, slab.depths, tiles) : tiles.end;
   Upcoming& upcoming = Upcoming::of_this_thread();
@@ -190,28 +191,40 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     if constexpr (has_masks) {
       if (p + 1 == x.how.cut.panels && x.how.ends_narrow) {
-        multiply_last_columns(x, slab, a, x.rows(tiles), columns, epilogue);
+        multiply_last_columns(x, slab, a, rows, columns, epilogue);
         continue;
       }
     }
-    auto run_tile = [&](int64_t t, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
-      const Range rows = x.rows({t, t + 1}), depths = x.in_band(slab.depths, rows);
-      const int64_t skipped = depths.begin - slab.depths.begin;
-      const Matrix<const T> tile = packed_a
-                                       ? Matrix<const T>{packed_a + (t - tiles.begin) * packed_size, 1, tile_stride<T>}
-                                       : a.at(rows.begin - first_row, 0);
-      kernels[static_cast<std::size_t>(rows.size() - 1)](
-          depths.size(), tile.at(0, skipped), b.at(skipped, 0).data, b.row_stride, x.at(rows.begin, columns.begin),
-          x.c_stride, columns.size(), epilogue, upcoming.next_lines(lines_of_upcoming(rows.size(), depths.size())),
-          copy.at(skipped, 0).data);
+    // Tile t of the block leaves copies in row t of `copy`, those of b's row or a's column q from element q on.
+    auto multiply_tiles = [&](Range some, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
+      while (some.size() > 0) {
+        const Range alike = x.alike(some), its_rows = x.rows(alike), depths = x.in_band(slab.depths, its_rows);
+        const int64_t t = alike.begin - tiles.begin, q = depths.begin - slab.depths.begin;
+        const int64_t height = x.how.cut.tiles.size_of(alike.begin);
+        const Matrix<const T> its_a = packed_a ? Matrix<const T>{packed_a + t * packed_size, 1, tile_stride<T>}
+                                               : a.at(its_rows.begin - rows.begin, 0);
+        kernels[static_cast<std::size_t>(height - 1)]({.count = alike.size(),
+                                                       .depth = depths.size(),
+                                                       .a = its_a.at(0, q),
+                                                       .a_step = packed_a ? packed_size : height * a.row_stride,
+                                                       .b = b.at(q, 0).data,
+                                                       .b_stride = b.row_stride,
+                                                       .c = x.at(its_rows.begin, columns.begin),
+                                                       .c_stride = x.c_stride,
+                                                       .width = columns.size(),
+                                                       .epilogue = epilogue},
+                                                      upcoming, copy.at(t, q).data);
+        some.begin = alike.end;
+      }
     };
     Matrix<const T> b{slab.b.at(p), slab.b.row_stride, 1};
-    int64_t done = tiles.end;
+    Range left = tiles;
     if (x.packs_panels()) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
-        run_tile(copying_tile, copying_kernels<T>(x.how.along_columns), b, {panel, panel_width<T>, 1});
-        done = copying_tile;
+        multiply_tiles({copying_tile, copying_tile + 1}, copying_kernels<T>(x.how.along_columns), b,
+                       {panel, 0, panel_width<T>});
+        left = copying_tile == tiles.begin ? Range{tiles.begin + 1, tiles.end} : Range{tiles.begin, copying_tile};
       } else {
         pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
       }
@@ -219,15 +232,10 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     }
     if (p == panels.begin && x.packs_a_by_tiles()) {
       T* const packed = tiles_buffer.room(tiles.size() * packed_size);
-      for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-        run_tile(t, column_copying_kernels<T>(), b, {packed + (t - tiles.begin) * packed_size, tile_stride<T>, 1});
-      }
+      multiply_tiles(tiles, column_copying_kernels<T>(), b, {packed, packed_size, tile_stride<T>});
       packed_a = packed;
     } else {
-      const TileKernels<T>& kernels = tile_kernels_for<T>(columns.size(), x.how.along_columns);
-      for (int64_t t = tiles.begin; t < tiles.end; ++t) {
-        if (t != done) run_tile(t, kernels, b, {});
-      }
+      multiply_tiles(left, tile_kernels_for<T>(columns.size(), x.how.along_columns), b, {});
     }
   }
 }
@@ -258,8 +266,15 @@ void multiply_row(const Plan<T>& x, Range panels) {
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (; panels.size() >= wide && (panels.begin + wide) * panel_width<T> <= x.n; panels.begin += wide) {
     const int64_t j = panels.begin * panel_width<T>;
-    wide_kernel<T>()(x.k, x.a, x.b.at(0, j).data, x.b.row_stride, x.at(0, j), x.c_stride, wide_vectors * lanes<T>,
-                     epilogue_of(x, {0, x.k}, j), upcoming.next_lines(lines_of_upcoming(1, x.k)), nullptr);
+    wide_kernel<T>()({.depth = x.k,
+                      .a = x.a,
+                      .b = x.b.at(0, j).data,
+                      .b_stride = x.b.row_stride,
+                      .c = x.at(0, j),
+                      .c_stride = x.c_stride,
+                      .width = wide_vectors * lanes<T>,
+                      .epilogue = epilogue_of(x, {0, x.k}, j)},
+                     upcoming, nullptr);
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

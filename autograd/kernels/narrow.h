@@ -63,7 +63,14 @@ template <class T>
 void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
   T transposed[narrow_width<T> * narrow_rows<T>];
   const TileKernel<T> kernel = tile_kernels_for<T>(rows)[static_cast<std::size_t>(width - 1)];
-  kernel(depth, b.transposed(), a.data, a.col_stride, transposed, narrow_rows<T>, rows, {}, &nothing_new, nullptr);
+  kernel({.depth = depth,
+          .a = b.transposed(),
+          .b = a.data,
+          .b_stride = a.col_stride,
+          .c = transposed,
+          .c_stride = narrow_rows<T>,
+          .width = rows},
+         Upcoming::of_this_thread(), nullptr);
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < width; ++j) sums[i * narrow_width<T> + j] = transposed[j * narrow_rows<T> + i];
   }

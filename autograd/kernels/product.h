@@ -23,6 +23,8 @@ struct Product {
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 
+  bool has_band() const { return a_band.begin > 1 - m || a_band.end < k; }
+
   /// The part of the depths in which some of these rows of a may differ from zero.
   Range in_band(Range depths, Range rows) const {
     const int64_t begin = std::clamp(rows.begin + a_band.begin, depths.begin, depths.end);
@@ -90,6 +92,13 @@ struct Plan : Product<T> {
   Range rows(Range tiles) const { return {how.cut.tiles.begin(tiles.begin), how.cut.tiles.begin(tiles.end)}; }
   Range columns(Range panels) const {
     return {panels.begin * panel_width<T>, std::min(this->n, panels.end * panel_width<T>)};
+  }
+
+  /// The first of these tiles, and those below it that are as high and need as much of b.
+  Range alike(Range tiles) const {
+    if (this->has_band()) return {tiles.begin, tiles.begin + 1};
+    const int64_t larger = how.cut.tiles.larger;
+    return {tiles.begin, tiles.begin < larger ? std::min(larger, tiles.end) : tiles.end};
   }
 
   Range tiles_of(int64_t block) const { return how.cut.row_blocks[block / how.cut.column_blocks.count]; }

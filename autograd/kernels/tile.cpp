@@ -74,13 +74,15 @@ struct Extras {
   bool fetches_a = false, copies_b = false, copies_a = false;
 };
 
-/// A TileKernel for widths that take this many vectors.
-template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
-void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride,
-                   int64_t width, const Epilogue<T>& epilogue, const Lines* upcoming, [[maybe_unused]] T* copy) {
+/// One tile, for widths that take this many vectors.
+template <class T, int Rows, int Vectors, Edge edge, Extras extras>
+[[gnu::always_inline]] inline void multiply_tile(const TileColumn<T>& column, const T* a, T* c, const Lines* upcoming,
+                                                 [[maybe_unused]] T* copy) {
   static_assert(!(extras.copies_b || extras.copies_a) || edge == Edge::whole);
   static_assert(!(extras.copies_b && extras.copies_a));
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
+  const int64_t depth = column.depth, b_stride = column.b_stride, c_stride = column.c_stride, width = column.width;
+  const T* b = column.b;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
     return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
@@ -120,10 +122,10 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     if constexpr (edge == Edge::half) half_sum[i] = fma(a_element, b_row.half, half_sum[i]);
   };
 
-  Columns<T, Rows> columns(a);
-  [[maybe_unused]] auto copy_column = [&](const T* column) __attribute__((always_inline)) {
+  Columns<T, Rows> columns({a, column.a.row_stride, column.a.col_stride});
+  [[maybe_unused]] auto copy_column = [&](const T* from) __attribute__((always_inline)) {
     static_assert(tile_stride<T> == lanes<T> || !extras.copies_a);
-    store(copy, load_n(column, Rows));
+    store(copy, load_n(from, Rows));
     copy += tile_stride<T>;
   };
   auto add_products = [&]() __attribute__((always_inline)) {
@@ -166,13 +168,13 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
     for (RowOfB& b_row : b_rows) b_row = next_row_of_b();
     if constexpr (extras.copies_a) {
 #pragma GCC unroll 8
-      for (int64_t q = 0; q < last_products; ++q) copy_column(columns.data() + q * a.col_stride);
+      for (int64_t q = 0; q < last_products; ++q) copy_column(columns.data() + q * column.a.col_stride);
     }
   } else {
     columns = Columns<T, Rows>({&zero, 0, 0});
   }
-  const bool accumulate = epilogue.accumulate, relu = epilogue.relu;
-  const T* const bias = epilogue.bias;
+  const bool accumulate = column.epilogue.accumulate, relu = column.epilogue.relu;
+  const T* const bias = column.epilogue.bias;
   const bool is_plain = !accumulate && !bias && !relu;
   auto finish_rows = [&](auto plain) __attribute__((always_inline)) {
     static_assert(last_products == 3);
@@ -214,6 +216,20 @@ void multiply_tile(int64_t depth, const Matrix<const T>& a, const T* b, int64_t 
   }
 }
 
+/// A TileKernel.
+template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
+void multiply_column(const TileColumn<T>& column, Upcoming& upcoming, T* copy) {
+  const T* a = column.a.data;
+  T* c = column.c;
+  for (int64_t left = column.count; left > 0; --left) {
+    const Lines* const lines = upcoming.next_lines(lines_of_upcoming(Rows, column.depth));
+    multiply_tile<T, Rows, Vectors, edge, extras>(column, a, c, lines, copy);
+    a += column.a_step;
+    c += Rows * column.c_stride;
+    if constexpr (extras.copies_a) copy += packed_tile_size<T>(column.depth);
+  }
+}
+
 /// Kernels of all heights; those that copy are never low (copying_kernels).
 template <class T, int Vectors, Edge edge, Extras extras = Extras{}>
 constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, I...>) {
@@ -221,7 +237,7 @@ constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, 
     if constexpr ((extras.copies_b || extras.copies_a) && Rows < lowest_copying_tile)
       return nullptr;
     else
-      return &multiply_tile<T, Rows, Vectors, edge, extras>;
+      return &multiply_column<T, Rows, Vectors, edge, extras>;
   };
   return TileKernels<T>{kernel(std::integral_constant<int, I + 1>())...};
 }
@@ -267,7 +283,7 @@ const TileKernels<T>& column_copying_kernels() {
 
 template <class T>
 TileKernel<T> wide_kernel() {
-  return &multiply_tile<T, 1, wide_vectors, Edge::whole>;
+  return &multiply_column<T, 1, wide_vectors, Edge::whole>;
 }
 
 template const TileKernels<float>& tile_kernels_for<float>(int64_t, bool);
