@@ -40,36 +40,52 @@ ScoreSum score_sum_from(const Json& json) {
   return {json.at("losses").number(), {count("right"), count("all")}};
 }
 
+/// The first option that is fixed at least so and was given a value other than `kept` has.
+std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
+  for (const auto& [name, value] : options.values()) {
+    const std::string* before = find(kept, name);
+    if (options.given(name) && options.is_fixed(name, at_least) && !(before && *before == value)) return name;
+  }
+  return std::nullopt;
+}
+
+/// The run in the folder, as it was left, whose options go on.
+Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
+  Checkpoint run = load_run(folder, app);
+  const StringPairs kept = string_pairs_from(note(run, "options"));
+  options.restore(kept);
+  if (const auto name = first_changed(options, kept, Fixed::in_run)) {
+    fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
+  }
+  return run;
+}
+
+/// The run in the folder, for another that begins with its weights; that one's options are in the notes.
+Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
+  Checkpoint run = load_run(folder, app);
+  const StringPairs kept = string_pairs_from(note(run, "options"));
+  options.restore(kept, Fixed::with_weights);
+  if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
+    const std::string* before = find(kept, *name);
+    fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
+                     before ? "with " + options.words(*name, *before) : "without it", "; leave it out with --from");
+  }
+  for (auto& [key, value] : run.notes) {
+    if (key == "options") value = apps::to_json(options.values());
+  }
+  return run;
+}
+
 }  // namespace
 
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults) {
   use_threads(config.threads);
-  const bool goes_on = config.resume;
-  if (!goes_on) {
-    options.set_defaults(defaults);
-    start_random(config);
-    if (config.from.empty()) return std::nullopt;
-  }
-  Checkpoint saved = load_run(goes_on ? config.out : config.from, app);
-  const auto kept = string_pairs_from(note(saved, "options"));
-  options.restore(kept, goes_on ? Fixed::no : Fixed::with_weights);
-  for (const auto& [name, value] : options.values()) {
-    const std::string* began_with = find(kept, name);
-    const bool has_changed = options.given(name) && !(began_with && *began_with == value);
-    if (has_changed && goes_on && options.is_fixed(name, Fixed::in_run)) {
-      fail<UsageError>("--", name, " cannot change within a run; leave it out with --resume, or start anew");
-    }
-    if (has_changed && !goes_on && options.is_fixed(name, Fixed::with_weights)) {
-      fail<UsageError>("--", name, ": the weights in ", config.from, " were made ",
-                       began_with ? "with " + options.words(name, *began_with) : "without it",
-                       "; leave it out with --from");
-    }
-  }
-  for (auto& [key, value] : saved.notes) {
-    if (!goes_on && key == "options") value = to_json(options.values());
-  }
-  return saved;
+  if (config.resume) return resumed_run(app, options, config.out);
+  options.set_defaults(defaults);
+  start_random(config);
+  if (config.from.empty()) return std::nullopt;
+  return run_with_weights(app, options, config.from);
 }
 
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
