@@ -40,7 +40,7 @@ ScoreSum score_sum_from(const Json& json) {
   return {json.at("losses").number(), {count("right"), count("all")}};
 }
 
-/// The first option that is fixed at least so and was given a value other than `kept` has.
+/// The first option, of those fixed at least this far, that was given a value other than the one in `kept`.
 std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
   for (const auto& [name, value] : options.values()) {
     const std::string* before = find(kept, name);
@@ -49,7 +49,7 @@ std::optional<std::string> first_changed(const Options& options, const StringPai
   return std::nullopt;
 }
 
-/// The run in the folder, as it was left, whose options go on.
+/// The run in the folder, to go on with. Puts its options back, except those given again.
 Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
   const StringPairs kept = string_pairs_from(note(run, "options"));
@@ -60,7 +60,7 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
   return run;
 }
 
-/// The run in the folder, for another that begins with its weights; that one's options are in the notes.
+/// The run in the folder, for a new one to begin with its weights. Its notes then hold the new one's options.
 Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
   const StringPairs kept = string_pairs_from(note(run, "options"));

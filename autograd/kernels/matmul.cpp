@@ -174,8 +174,9 @@ void multiply_last_columns(const Plan<T>& x, const Slab<T>& slab, Matrix<const T
                      x.at(rows.begin, columns.begin), x.c_stride, epilogue);
 }
 
-/// A block of c: panel by panel, and along each from tile to tile. If it packs its panels, one tile copies each for the
-/// others, where it can read it as it lies. If it packs its rows of a, so may the tiles of the first panel.
+/// A block of c: panel by panel, and down each along its tiles, those of the same height in one call. If it packs its
+/// panels, one tile copies each for the others, where it can read it as it lies. If it packs its rows of a, so may the
+/// tiles of the first panel.
 template <class T>
 void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   thread_local Buffer<T> panel_buffer, tiles_buffer;
@@ -195,7 +196,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
         continue;
       }
     }
-    // Tile t of the block leaves copies in row t of `copy`, those of b's row or a's column q from element q on.
+    // The block's tile t leaves its copy of row q of b, or of column q of a, at (t, q) of `copy`.
     auto multiply_tiles = [&](Range some, const TileKernels<T>& kernels, Matrix<const T> b, Matrix<T> copy) {
       while (some.size() > 0) {
         const Range alike = x.alike(some), its_rows = x.rows(alike), depths = x.in_band(slab.depths, its_rows);
@@ -203,17 +204,19 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
         const int64_t height = x.how.cut.tiles.size_of(alike.begin);
         const Matrix<const T> its_a = packed_a ? Matrix<const T>{packed_a + t * packed_size, 1, tile_stride<T>}
                                                : a.at(its_rows.begin - rows.begin, 0);
-        kernels[static_cast<std::size_t>(height - 1)]({.count = alike.size(),
-                                                       .depth = depths.size(),
-                                                       .a = its_a.at(0, q),
-                                                       .a_step = packed_a ? packed_size : height * a.row_stride,
-                                                       .b = b.at(q, 0).data,
-                                                       .b_stride = b.row_stride,
-                                                       .c = x.at(its_rows.begin, columns.begin),
-                                                       .c_stride = x.c_stride,
-                                                       .width = columns.size(),
-                                                       .epilogue = epilogue},
-                                                      upcoming, copy.at(t, q).data);
+        const TileColumn<T> column{.count = alike.size(),
+                                   .depth = depths.size(),
+                                   .a = its_a.at(0, q),
+                                   .a_step = packed_a ? packed_size : height * a.row_stride,
+                                   .b = b.at(q, 0).data,
+                                   .b_stride = b.row_stride,
+                                   .c = x.at(its_rows.begin, columns.begin),
+                                   .c_stride = x.c_stride,
+                                   .width = columns.size(),
+                                   .epilogue = epilogue,
+                                   .copy = copy.at(t, q).data,
+                                   .copy_step = copy.row_stride};
+        kernels[static_cast<std::size_t>(height - 1)](column, upcoming);
         some.begin = alike.end;
       }
     };
@@ -274,7 +277,7 @@ void multiply_row(const Plan<T>& x, Range panels) {
                       .c_stride = x.c_stride,
                       .width = wide_vectors * lanes<T>,
                       .epilogue = epilogue_of(x, {0, x.k}, j)},
-                     upcoming, nullptr);
+                     upcoming);
   }
   multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }

@@ -58,7 +58,7 @@ void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> 
   }
 }
 
-/// The same, as bᵀ aᵀ in a tile. The columns of a are dense.
+/// The same, as bᵀ aᵀ in a tile, which fetches ahead as others do. The columns of a are dense.
 template <class T>
 void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
   T transposed[narrow_width<T> * narrow_rows<T>];
@@ -70,7 +70,7 @@ void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const 
           .c = transposed,
           .c_stride = narrow_rows<T>,
           .width = rows},
-         Upcoming::of_this_thread(), nullptr);
+         Upcoming::of_this_thread());
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < width; ++j) sums[i * narrow_width<T> + j] = transposed[j * narrow_rows<T> + i];
   }

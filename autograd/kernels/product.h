@@ -23,6 +23,7 @@ struct Product {
 
   T* at(int64_t row, int64_t column) const { return c + row * c_stride + column; }
 
+  /// Whether the band leaves anything of a out: the last row's beginning, or the first row's end.
   bool has_band() const { return a_band.begin > 1 - m || a_band.end < k; }
 
   /// The part of the depths in which some of these rows of a may differ from zero.
@@ -94,7 +95,7 @@ struct Plan : Product<T> {
     return {panels.begin * panel_width<T>, std::min(this->n, panels.end * panel_width<T>)};
   }
 
-  /// The first of these tiles, and those below it that are as high and need as much of b.
+  /// The first of these tiles and those below it that are as high and read the same rows of b; with a band, it alone.
   Range alike(Range tiles) const {
     if (this->has_band()) return {tiles.begin, tiles.begin + 1};
     const int64_t larger = how.cut.tiles.larger;

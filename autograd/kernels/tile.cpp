@@ -74,7 +74,7 @@ struct Extras {
   bool fetches_a = false, copies_b = false, copies_a = false;
 };
 
-/// One tile, for widths that take this many vectors.
+/// One tile of a column, whose a, c and copy are its own.
 template <class T, int Rows, int Vectors, Edge edge, Extras extras>
 [[gnu::always_inline]] inline void multiply_tile(const TileColumn<T>& column, const T* a, T* c, const Lines* upcoming,
                                                  [[maybe_unused]] T* copy) {
@@ -216,17 +216,17 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
   }
 }
 
-/// A TileKernel.
+/// A TileKernel for tiles of this height, and widths that take this many vectors.
 template <class T, int Rows, int Vectors, Edge edge, Extras extras = Extras{}>
-void multiply_column(const TileColumn<T>& column, Upcoming& upcoming, T* copy) {
+void multiply_column(const TileColumn<T>& column, Upcoming& upcoming) {
   const T* a = column.a.data;
-  T* c = column.c;
+  T *c = column.c, *copy = column.copy;
   for (int64_t left = column.count; left > 0; --left) {
     const Lines* const lines = upcoming.next_lines(lines_of_upcoming(Rows, column.depth));
     multiply_tile<T, Rows, Vectors, edge, extras>(column, a, c, lines, copy);
     a += column.a_step;
     c += Rows * column.c_stride;
-    if constexpr (extras.copies_a) copy += packed_tile_size<T>(column.depth);
+    copy += column.copy_step;
   }
 }
 

@@ -36,24 +36,27 @@ constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
   return std::max<int64_t>(0, depth - last_products - products_with_c(rows, depth));
 }
 
-/// Tiles of the same height, one below the other: a column of them, by one panel of b.
+/// Tiles of the same height, one below the other: a column of them, by one panel of b. a and c begin at the first
+/// tile's first row; b, c and the bias at the panel's first column.
 template <class T>
 struct TileColumn {
-  int64_t count = 1;   // of tiles
-  int64_t depth;       // how many products are added up for each element of c
-  Matrix<const T> a;   // at the first tile's first row
-  int64_t a_step = 0;  // from there to the next tile's
-  const T* b;
-  int64_t b_stride;  // from row to row, which are dense
+  int64_t count = 1;  // of tiles
+  int64_t depth;      // products for each element of c
+  Matrix<const T> a;
+  int64_t a_step = 0;  // from one tile's rows to the next's
+  const T* b;          // its rows are dense
+  int64_t b_stride;
   T* c;
   int64_t c_stride, width;
-  Epilogue<T> epilogue = {};  // its bias begins where b and c do
+  Epilogue<T> epilogue = {};
+  T* copy = nullptr;  // for kernels that leave one: of b, row after row, or of each tile's part of a, as it is packed
+  int64_t copy_step = 0;
 };
 
 /// Computes c, and fetches lines_of_upcoming() lines with each tile. Where the width is no whole number of vectors, b
-/// must be padded to one, unless has_masks. Some kernels leave a copy of b, row after row, or of a, as packed tiles.
+/// must be padded to one, unless has_masks.
 template <class T>
-using TileKernel = void (*)(const TileColumn<T>& column, Upcoming& upcoming, T* copy);
+using TileKernel = void (*)(const TileColumn<T>& column, Upcoming& upcoming);
 
 /// One for each height from 1 to tile_rows, at index rows - 1.
 template <class T>
@@ -78,14 +81,9 @@ inline constexpr bool copies_columns = has_masks && !tiles_are_low && std::is_sa
 template <class T>
 const TileKernels<T>& column_copying_kernels();
 
-/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines. And
-/// how many elements the tile takes then.
+/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines.
 template <class T>
 inline constexpr int64_t tile_stride = (tile_rows + lanes<T> - 1) / lanes<T>* lanes<T>;
-template <class T>
-constexpr int64_t packed_tile_size(int64_t depth) {
-  return (depth + 1) * tile_stride<T>;
-}
 
 /// The kernel for a single row of wide_vectors.
 template <class T>
