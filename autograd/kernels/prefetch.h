@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,9 +28,8 @@ struct Lines {
   int64_t step, count;
 };
 
-/// One line over and over, when there is nothing to fetch.
-inline constexpr int64_t endless = std::numeric_limits<int64_t>::max();
-inline const Lines nothing_new{reinterpret_cast<std::uintptr_t>(&nothing_new), 0, endless};
+/// When there is nothing to fetch.
+inline constexpr Lines no_lines{0, 0, 0};
 
 /// Asks for every line of a run of `count` numbers, which are `most` or a little less; for the line of the last number,
 /// too, since a run that begins within a line goes on into one more.
@@ -90,8 +88,8 @@ class Upcoming {
     }
   }
 
-  /// The next lines, `most` of them or fewer, as runs, of which the last is nothing_new.
-  const Lines* next_lines(int64_t most) { return empty() ? &nothing_new : list(most); }
+  /// The next lines, `most` of them or fewer, as runs, of which the last is no_lines.
+  const Lines* next_lines(int64_t most) { return empty() ? &no_lines : list(most); }
 
  private:
   /// A matrix as runs of lines. A run is a row or, if rows are short, goes down all rows: their first lines, their
@@ -117,7 +115,7 @@ class Upcoming {
       runs.next.first += static_cast<std::uintptr_t>(runs.stride);
       if (--runs.count == 0) ++current_;
     }
-    *run = nothing_new;
+    *run = no_lines;
     return list_.data();
   }
 

@@ -116,9 +116,12 @@ struct Plan : Product<T> {
     return how.packs_a && owns_rows() && copies_columns<T> && !packs_panels() &&
            how.cut.tiles.size >= lowest_copying_tile;
   }
-  /// A b that could be read as it lies is worth a copy only if its rows are far apart and more than one row of blocks
-  /// reads it.
-  bool packs_slab() const { return (how.packs_b || far_apart<T>(this->b.row_stride)) && !owns_panels(); }
+  /// A b that could be read as it lies is worth a copy only if its rows are far apart, to low tiles even four on a
+  /// page, and more than one row of blocks reads it.
+  bool packs_slab() const {
+    constexpr int64_t on_a_page = tiles_are_low ? 4 : 1;
+    return (how.packs_b || far_apart<T>(on_a_page * this->b.row_stride)) && !owns_panels();
+  }
 };
 
 /// What remains to be done to the sums over these depths: the first of them begin c, unless it accumulates, all others

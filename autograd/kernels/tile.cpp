@@ -146,17 +146,22 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
     row_of_c += c_stride;
     add_products();
   }
-  for (int64_t left = products - with_c; left > 0; ++upcoming) {
-    const int64_t count = std::min(left, upcoming->count);
+  int64_t left = products - with_c;
+  for (; left >= products_per_line && upcoming->count > 0; ++upcoming) {
+    const int64_t lines = std::min(left / products_per_line, upcoming->count);
     std::uintptr_t line = upcoming->first;
     const auto step = static_cast<std::uintptr_t>(upcoming->step);
-    left -= count;
-    for (int64_t i = count; i > 0; --i) {
+    left -= lines * products_per_line;
+#pragma GCC unroll products_per_turn / products_per_line
+    for (int64_t i = lines; i > 0; --i) {
       __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
       line += step;
-      add_products();
+#pragma GCC unroll products_per_line
+      for (int64_t q = 0; q < products_per_line; ++q) add_products();
     }
   }
+#pragma GCC unroll products_per_turn
+  for (int64_t i = left; i > 0; --i) add_products();
 
   // The last products are added row by row, so that a row is stored while others are still added up: next to
   // multiplications, stores take no time. But branches do: without anything else to add, there are none. If there are

@@ -19,8 +19,8 @@ Addresses taken(Upcoming& upcoming, int64_t most = 1'000'000) {
   Addresses lines;
   while (true) {
     const Lines* run = upcoming.next_lines(most - std::ssize(lines));
-    if (run->count == endless) return lines;
-    for (; run->count != endless; ++run) {
+    if (run->count == 0) return lines;
+    for (; run->count > 0; ++run) {
       for (int64_t i = 0; i < run->count; ++i) {
         lines.push_back(line_of(run->first + static_cast<std::uintptr_t>(i * run->step)));
       }
@@ -87,7 +87,7 @@ TEST_CASE("prefetch: a row is a run of lines, short rows are fetched downwards, 
       CHECK(next->step == run.step);
       CHECK(next++->count == run.count);
     }
-    CHECK(next->count == endless);
+    CHECK(next->count == 0);
   };
   upcoming.add(Matrix<const float>{memory, 128, 1}, 2, 80);
   check_next(7, {{first, 64, 5}, {first + 512, 64, 2}});
