@@ -27,8 +27,9 @@ inline constexpr int64_t block_tiles = 4;
 inline constexpr int64_t one_block_rows = 140;
 inline constexpr int64_t block_panels = 8;
 
-// Each row of blocks reads all of b again. Where that is more than a block's part, low tiles make higher blocks.
-inline constexpr int64_t wide_block_tiles = tiles_are_low ? 12 : block_tiles;
+// Each row of blocks reads all of b again. Where c is wider than a block, blocks of low tiles are higher, so that there
+// are fewer such rows.
+inline constexpr int64_t block_tiles_of_wide_c = tiles_are_low ? 12 : block_tiles;
 
 // A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. A block
 // that is cut for that, between panels, is still worked off in the same order.
@@ -84,7 +85,8 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a) {
   };
   const int64_t wanted = std::min(m * n * k / multiplications_per_chunk, enough_blocks);
   int64_t column_blocks = divide_up(panels, block_panels);
-  int64_t row_blocks = m <= one_block_rows ? 1 : divide_up(tiles, column_blocks > 1 ? wide_block_tiles : block_tiles);
+  int64_t row_blocks =
+      m <= one_block_rows ? 1 : divide_up(tiles, column_blocks > 1 ? block_tiles_of_wide_c : block_tiles);
   if (copies_a && tiles >= wanted * low_block_tiles && stays_near<T>(std::min(k, depth) * n)) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }

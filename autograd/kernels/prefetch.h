@@ -28,7 +28,7 @@ struct Lines {
   int64_t step, count;
 };
 
-/// When there is nothing to fetch.
+/// Ends a list of runs.
 inline constexpr Lines no_lines{0, 0, 0};
 
 /// Asks for every line of a run of `count` numbers, which are `most` or a little less; for the line of the last number,

@@ -64,11 +64,12 @@ Strategy choose(const Product<T>& x) {
   const bool copies_a = is_worth_a_copy(x), packs_a = is_worth_packing(x);
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
-  // Rows of b that compete for the same places are worth a copy for even a few tiles; for low ones, which read a panel
-  // more often, also where every fourth row does, or where they begin within vectors.
+  // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
+  // for them, a copy pays sooner, and also where every fourth row competes, or where rows begin within vectors.
   const int64_t stride = x.b.row_stride;
-  const bool is_awkward = collides<T>(stride) || (tiles_are_low && (collides<T>(4 * stride) || stride % lanes<T> != 0));
-  const bool packs_b = must_pack || (x.m >= 4 * tile_rows && is_awkward);
+  constexpr int64_t few_rows = 4 * tile_rows, very_few_rows = tiles_are_low ? 2 * tile_rows + 1 : few_rows;
+  const bool is_awkward = tiles_are_low && (collides<T>(4 * stride) || stride % lanes<T> != 0);
+  const bool packs_b = must_pack || (x.m >= very_few_rows && collides<T>(stride)) || (x.m >= few_rows && is_awkward);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
                            (x.a.col_stride == 1 || along_columns);
@@ -116,11 +117,11 @@ struct Plan : Product<T> {
     return how.packs_a && owns_rows() && copies_columns<T> && !packs_panels() &&
            how.cut.tiles.size >= lowest_copying_tile;
   }
-  /// A b that could be read as it lies is worth a copy only if its rows are far apart, to low tiles even four on a
-  /// page, and more than one row of blocks reads it.
+  /// A b that could be read as it lies is worth a copy only if more than one row of blocks reads it and its rows are
+  /// far apart; for low tiles, a quarter of a page is far.
   bool packs_slab() const {
-    constexpr int64_t on_a_page = tiles_are_low ? 4 : 1;
-    return (how.packs_b || far_apart<T>(on_a_page * this->b.row_stride)) && !owns_panels();
+    constexpr int64_t rows_on_page = tiles_are_low ? 4 : 1;
+    return (how.packs_b || far_apart<T>(rows_on_page * this->b.row_stride)) && !owns_panels();
   }
 };
 

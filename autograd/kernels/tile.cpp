@@ -10,6 +10,11 @@ namespace {
 /// computed.
 enum class Edge { whole, partial, half };
 
+/// A low tile has 12 FMAs for each product of its elements. They take 6 cycles, and whatever else the processor does in
+/// that time shows, above all while another thread shares the core: four products are one turn of a loop.
+constexpr int64_t products_per_turn = tiles_are_low ? 4 : 1;
+static_assert(products_per_turn % products_per_line == 0);
+
 /// x, of which compilers must not see where it comes from: they would rather carry an address for each row along, or
 /// compute them all ahead, for which there are not enough registers.
 template <class X>
@@ -137,7 +142,7 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
     columns.move_on();
   };
 
-  // Memory is asked for more all the while, but for little at a time, so that a and b do not have to wait.
+  // Memory is asked for more meanwhile, but for little at a time, so that a and b do not have to wait.
   const bool has_last = depth >= last_products;
   const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
   const T* row_of_c = c;
@@ -152,6 +157,8 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
     std::uintptr_t line = upcoming->first;
     const auto step = static_cast<std::uintptr_t>(upcoming->step);
     left -= lines * products_per_line;
+    // Two products can stand here side by side. Of four, GCC 12 no longer keeps all sums in their registers; but if it
+    // unrolls the loop over lines, of which it does not know how many there are, it does.
 #pragma GCC unroll products_per_turn / products_per_line
     for (int64_t i = lines; i > 0; --i) {
       __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);

@@ -25,14 +25,10 @@ inline constexpr int tile_rows = tiles_are_low ? 6 : 14;
 /// A tile of a single row leaves registers free: it is made wider than others, and reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
-/// A low tile has but 12 FMAs for each k, in 6 cycles, and whatever else a processor does then shows, above all while
-/// another thread shares the core. So four k are one turn of a loop, and two share a line to fetch.
-inline constexpr int64_t products_per_turn = tiles_are_low ? 4 : 1, products_per_line = tiles_are_low ? 2 : 1;
-
 /// A tile's last products are added row by row. While the others are added, memory is asked for more: with each of the
-/// first ones for a row of c, until it has all of them or half of these products are done; with the rest for lines of
-/// what the thread reads next (Upcoming).
-inline constexpr int64_t last_products = 3;
+/// first ones for a row of c, until it has all of them or half of these products are done; with each of the rest, or
+/// with every second one of a low tile, for a line of what the thread reads next (Upcoming).
+inline constexpr int64_t last_products = 3, products_per_line = tiles_are_low ? 2 : 1;
 constexpr int64_t products_with_c(int64_t rows, int64_t depth) {
   return std::min(rows, std::max<int64_t>(0, depth - last_products) / 2);
 }

@@ -167,6 +167,7 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
     }
   }
   check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
+  check_product<TestType>(500, 264, 70, Layout::rows, Layout::rows, false, true, true);  // b's rows are far apart
 }
 
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
@@ -176,8 +177,10 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(150, 300, apart, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
   check_product<TestType>(apart, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, apart, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(150, apart, 30, Layout::rows, Layout::rows, false, false, true);  // two rows of blocks
-  check_product<TestType>(60, apart, 70, Layout::rows, Layout::rows, true, false, false);   // one row of blocks
+  check_product<TestType>(150, apart, 30, Layout::rows, Layout::rows, false, false, true);
+  check_product<TestType>(13, apart, 30, Layout::rows, Layout::rows, false, false, true);  // few tiles
+  check_product<TestType>(500, apart, 30, Layout::rows, Layout::rows, true, true, false);  // several rows of blocks
+  check_product<TestType>(60, apart, 70, Layout::rows, Layout::rows, true, false, false);  // one row of blocks
   check_product<TestType>(60, 130, apart, Layout::rows, Layout::transposed, true, true, false);
 }
 
