@@ -10,6 +10,11 @@ namespace {
 /// computed.
 enum class Edge { whole, partial, half };
 
+/// A tile's last products are added row by row. While the others are added, memory is asked for more: with each of the
+/// first ones for a row of c, until it has all of them or half of these products are done; with each of the rest, or
+/// with every second one of a low tile, for a line of what the thread reads next (Upcoming).
+constexpr int64_t last_products = 3, products_per_line = tiles_are_low ? 2 : 1;
+
 /// A low tile has 12 FMAs for each product of its elements. They take 6 cycles, and whatever else the processor does in
 /// that time shows, above all while another thread shares the core: four products are one turn of a loop.
 constexpr int64_t products_per_turn = tiles_are_low ? 4 : 1;
@@ -81,13 +86,17 @@ struct Extras {
 
 /// One tile of a column, whose a, c and copy are its own.
 template <class T, int Rows, int Vectors, Edge edge, Extras extras>
-[[gnu::always_inline]] inline void multiply_tile(const TileColumn<T>& column, const T* a, T* c, const Lines* upcoming,
+[[gnu::always_inline]] inline void multiply_tile(const TileColumn<T>& column, const T* a, T* c, Upcoming& upcoming,
                                                  [[maybe_unused]] T* copy) {
   static_assert(!(extras.copies_b || extras.copies_a) || edge == Edge::whole);
   static_assert(!(extras.copies_b && extras.copies_a));
   constexpr int last = Vectors - 1, whole_vectors = edge == Edge::half ? last : Vectors;
   const int64_t depth = column.depth, b_stride = column.b_stride, c_stride = column.c_stride, width = column.width;
   const T* b = column.b;
+  const bool has_last = depth >= last_products;
+  const int64_t products = has_last ? depth - last_products : depth, with_c = std::min<int64_t>(Rows, products / 2);
+  int64_t left = products - with_c;
+  const Lines* run = upcoming.next_lines(left / products_per_line);
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
     return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
@@ -143,24 +152,20 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
   };
 
   // Memory is asked for more meanwhile, but for little at a time, so that a and b do not have to wait.
-  const bool has_last = depth >= last_products;
-  const int64_t products = has_last ? depth - last_products : depth, with_c = products_with_c(Rows, depth);
   const T* row_of_c = c;
   for (int64_t i = with_c; i > 0; --i) {
     prefetch_run<Vectors * lanes<T>, 2>(row_of_c, width);
     row_of_c += c_stride;
     add_products();
   }
-  int64_t left = products - with_c;
-  for (; left >= products_per_line && upcoming->count > 0; ++upcoming) {
-    const int64_t lines = std::min(left / products_per_line, upcoming->count);
-    std::uintptr_t line = upcoming->first;
-    const auto step = static_cast<std::uintptr_t>(upcoming->step);
-    left -= lines * products_per_line;
+  for (; run->count > 0; ++run) {
+    std::uintptr_t line = run->first;
+    const auto step = static_cast<std::uintptr_t>(run->step);
+    left -= run->count * products_per_line;
     // Two products can stand here side by side. Of four, GCC 12 no longer keeps all sums in their registers; but if it
     // unrolls the loop over lines, of which it does not know how many there are, it does.
 #pragma GCC unroll products_per_turn / products_per_line
-    for (int64_t i = lines; i > 0; --i) {
+    for (int64_t i = run->count; i > 0; --i) {
       __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
       line += step;
 #pragma GCC unroll products_per_line
@@ -234,8 +239,7 @@ void multiply_column(const TileColumn<T>& column, Upcoming& upcoming) {
   const T* a = column.a.data;
   T *c = column.c, *copy = column.copy;
   for (int64_t left = column.count; left > 0; --left) {
-    const Lines* const lines = upcoming.next_lines(lines_of_upcoming(Rows, column.depth));
-    multiply_tile<T, Rows, Vectors, edge, extras>(column, a, c, lines, copy);
+    multiply_tile<T, Rows, Vectors, edge, extras>(column, a, c, upcoming, copy);
     a += column.a_step;
     c += Rows * column.c_stride;
     copy += column.copy_step;

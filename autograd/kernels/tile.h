@@ -25,17 +25,6 @@ inline constexpr int tile_rows = tiles_are_low ? 6 : 14;
 /// A tile of a single row leaves registers free: it is made wider than others, and reads longer runs of b.
 inline constexpr int wide_vectors = 8;
 
-/// A tile's last products are added row by row. While the others are added, memory is asked for more: with each of the
-/// first ones for a row of c, until it has all of them or half of these products are done; with each of the rest, or
-/// with every second one of a low tile, for a line of what the thread reads next (Upcoming).
-inline constexpr int64_t last_products = 3, products_per_line = tiles_are_low ? 2 : 1;
-constexpr int64_t products_with_c(int64_t rows, int64_t depth) {
-  return std::min(rows, std::max<int64_t>(0, depth - last_products) / 2);
-}
-constexpr int64_t lines_of_upcoming(int64_t rows, int64_t depth) {
-  return std::max<int64_t>(0, depth - last_products - products_with_c(rows, depth)) / products_per_line;
-}
-
 /// Tiles of the same height, one below the other: a column of them, by one panel of b. a and c begin at the first
 /// tile's first row; b, c and the bias at the panel's first column.
 template <class T>
@@ -53,8 +42,8 @@ struct TileColumn {
   int64_t copy_step = 0;
 };
 
-/// Computes c, and fetches lines_of_upcoming() lines with each tile. Where the width is no whole number of vectors, b
-/// must be padded to one, unless has_masks.
+/// Computes c, and meanwhile fetches what is upcoming. Where the width is no whole number of vectors, b must be padded
+/// to one, unless has_masks.
 template <class T>
 using TileKernel = void (*)(const TileColumn<T>& column, Upcoming& upcoming);
 
