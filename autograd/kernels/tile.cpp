@@ -1,5 +1,7 @@
 #include "autograd/kernels/tile.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 

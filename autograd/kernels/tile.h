@@ -4,7 +4,6 @@
 // tile_rows x 2 vectors of c leave room for two vectors of b and one element of a. Each vector of b is then used
 // tile_rows times and each element of a twice, so that the multipliers wait for neither.
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
