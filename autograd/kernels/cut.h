@@ -39,8 +39,9 @@ inline constexpr int64_t enough_blocks = 16;
 inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 
 // Blocks that are as wide as c share no rows of a, and so each can copy its own. They may have as few tiles as this,
-// one below the other, but a slab of b must stay in the second cache: each of them goes through all of it.
-inline constexpr int64_t low_block_tiles = 2;
+// one below the other, but a slab of b must stay in the second cache: each of them goes through all of it. Low ones
+// need twice as many for about as many rows.
+inline constexpr int64_t low_block_tiles = tiles_are_low ? 4 : 2;
 
 // Blocks that are as tall as c share no panels of b: each reads its own part of b, and can pack it. c may have as many
 // rows as this, if those of a take no more than half of the second cache. Fewer blocks are enough then: no thread waits

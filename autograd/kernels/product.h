@@ -33,6 +33,10 @@ struct Product {
   }
 };
 
+/// Low tiles come by more often, each for less of a row: to them, rows are far apart, or compete, even if a page has as
+/// many as this.
+inline constexpr int64_t rows_on_page = tiles_are_low ? 8 : 1;
+
 /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
 template <class T>
 bool is_worth_a_copy(const Product<T>& x) {
@@ -40,13 +44,12 @@ bool is_worth_a_copy(const Product<T>& x) {
 }
 
 /// Where a lies column by column, a tile reads a piece of each column, 14 numbers for instance. If columns are many and
-/// each lies in another page, these pieces evict each other; packed, they lie one after another. To low tiles that
-/// happens even with three columns on a page: lines are evicted before the tile below has read the rest of them.
+/// far apart, these pieces evict each other; packed, they lie one after another.
 template <class T>
 bool is_worth_packing(const Product<T>& x) {
-  constexpr int64_t many = 64, on_a_page = tiles_are_low ? 3 : 1;
+  constexpr int64_t many = 64;
   return x.m > 1 && x.n > 2 * panel_width<T> && x.k >= many && x.a.row_stride == 1 &&
-         far_apart<T>(on_a_page * x.a.col_stride);
+         far_apart<T>(rows_on_page * x.a.col_stride);
 }
 
 /// What of a product's operands is copied, and how it is cut up.
@@ -65,10 +68,10 @@ Strategy choose(const Product<T>& x) {
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
   // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
-  // for them, a copy pays sooner, and also where every fourth row competes, or where rows begin within vectors.
+  // for them, a copy pays sooner, and also where every eighth row competes, or where rows begin within vectors.
   const int64_t stride = x.b.row_stride;
   constexpr int64_t few_rows = 4 * tile_rows, very_few_rows = tiles_are_low ? 2 * tile_rows + 1 : few_rows;
-  const bool is_awkward = tiles_are_low && (collides<T>(4 * stride) || stride % lanes<T> != 0);
+  const bool is_awkward = collides<T>(rows_on_page * stride) || (tiles_are_low && stride % lanes<T> != 0);
   const bool packs_b = must_pack || (x.m >= very_few_rows && collides<T>(stride)) || (x.m >= few_rows && is_awkward);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
@@ -118,11 +121,8 @@ struct Plan : Product<T> {
            how.cut.tiles.size >= lowest_copying_tile;
   }
   /// A b that could be read as it lies is worth a copy only if more than one row of blocks reads it and its rows are
-  /// far apart; for low tiles, a quarter of a page is far.
-  bool packs_slab() const {
-    constexpr int64_t rows_on_page = tiles_are_low ? 4 : 1;
-    return (how.packs_b || far_apart<T>(rows_on_page * this->b.row_stride)) && !owns_panels();
-  }
+  /// far apart.
+  bool packs_slab() const { return (how.packs_b || far_apart<T>(rows_on_page * this->b.row_stride)) && !owns_panels(); }
 };
 
 /// What remains to be done to the sums over these depths: the first of them begin c, unless it accumulates, all others
