@@ -107,7 +107,8 @@ void set_seen(const AttentionShape& shape, const Block& block, int64_t j, Matrix
   for (int64_t s = seen; s < block.keys.size(); ++s) store(to.at(s, j).data, splat(T(0)));
 }
 
-/// x itself, or a copy whose rows lie close together.
+/// x itself, or a copy whose rows lie close together. Where they are nearer than pages, that costs more than it gains,
+/// even for low tiles.
 template <class T>
 Matrix<const T> staged(Matrix<const T> x, int64_t rows, int64_t width, Buffer<T>& buffer, bool must_copy = false) {
   if (!must_copy && x.col_stride == 1 && !far_apart<T>(x.row_stride)) return x;

@@ -39,9 +39,9 @@ inline constexpr int64_t enough_blocks = 16;
 inline constexpr int64_t lowest_even_tile = tile_rows - 2;
 
 // Blocks that are as wide as c share no rows of a, and so each can copy its own. They may have as few tiles as this,
-// one below the other, but a slab of b must stay in the second cache: each of them goes through all of it. Low ones
-// need twice as many for about as many rows.
-inline constexpr int64_t low_block_tiles = tiles_are_low ? 4 : 2;
+// one below the other, but a slab of b must stay in the second cache: each of them goes through all of it. Four
+// low tiles have about as many rows as two others.
+inline constexpr int64_t least_own_tiles = tiles_are_low ? 4 : 2;
 
 // Blocks that are as tall as c share no panels of b: each reads its own part of b, and can pack it. c may have as many
 // rows as this, if those of a take no more than half of the second cache. Fewer blocks are enough then: no thread waits
@@ -74,7 +74,7 @@ struct Cut {
 };
 
 template <class T>
-Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a) {
+Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool may_own_rows) {
   const Parts slabs(k, std::max<int64_t>(1, divide_up(k, depth)));
   const int64_t tiles = divide_up(m, tile_rows), panels = divide_up(n, panel_width<T>);
   auto cut_into = [&](int64_t row_blocks, int64_t column_blocks) {
@@ -88,7 +88,7 @@ Cut cut_up(int64_t m, int64_t n, int64_t k, int64_t depth, bool copies_a) {
   int64_t column_blocks = divide_up(panels, block_panels);
   int64_t row_blocks =
       m <= one_block_rows ? 1 : divide_up(tiles, column_blocks > 1 ? block_tiles_of_wide_c : block_tiles);
-  if (copies_a && tiles >= wanted * low_block_tiles && stays_near<T>(std::min(k, depth) * n)) {
+  if (may_own_rows && tiles >= wanted * least_own_tiles && stays_near<T>(std::min(k, depth) * n)) {
     return cut_into(std::max(row_blocks, wanted), 1);
   }
   const bool is_low = m <= tall_block_rows && stays_near<T>(2 * m * std::min(k, depth));

@@ -30,6 +30,18 @@ bool far_apart(int64_t stride) {
   return stride * static_cast<int64_t>(sizeof(T)) >= page;
 }
 
+/// The same as tiles see it. Low ones come by more often, each for less of a row, or of a column of a: to them, an
+/// eighth of a page is as much as a page.
+inline constexpr int64_t strides_on_page = tiles_are_low ? 8 : 1;
+template <class T>
+bool collides_for_tiles(int64_t stride) {
+  return collides<T>(strides_on_page * stride);
+}
+template <class T>
+bool far_apart_for_tiles(int64_t stride) {
+  return far_apart<T>(strides_on_page * stride);
+}
+
 /// body(i) for all blocks of `size` among `count` >= size items; the last one may overlap the one before.
 template <class Body>
 void for_each_overlapping(int64_t count, int64_t size, const Body& body) {

@@ -33,10 +33,6 @@ struct Product {
   }
 };
 
-/// Low tiles come by more often, each for less of a row: to them, rows are far apart, or compete, even if a page has as
-/// many as this.
-inline constexpr int64_t rows_on_page = tiles_are_low ? 8 : 1;
-
 /// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
 template <class T>
 bool is_worth_a_copy(const Product<T>& x) {
@@ -49,7 +45,7 @@ template <class T>
 bool is_worth_packing(const Product<T>& x) {
   constexpr int64_t many = 64;
   return x.m > 1 && x.n > 2 * panel_width<T> && x.k >= many && x.a.row_stride == 1 &&
-         far_apart<T>(rows_on_page * x.a.col_stride);
+         far_apart_for_tiles<T>(x.a.col_stride);
 }
 
 /// What of a product's operands is copied, and how it is cut up.
@@ -68,11 +64,11 @@ Strategy choose(const Product<T>& x) {
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
   // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
-  // for them, a copy pays sooner, and also where every eighth row competes, or where rows begin within vectors.
+  // for them, it pays sooner, and also where rows begin within vectors.
   const int64_t stride = x.b.row_stride;
-  constexpr int64_t few_rows = 4 * tile_rows, very_few_rows = tiles_are_low ? 2 * tile_rows + 1 : few_rows;
-  const bool is_awkward = collides<T>(rows_on_page * stride) || (tiles_are_low && stride % lanes<T> != 0);
-  const bool packs_b = must_pack || (x.m >= very_few_rows && collides<T>(stride)) || (x.m >= few_rows && is_awkward);
+  const bool is_awkward = collides_for_tiles<T>(stride) || (tiles_are_low && stride % lanes<T> != 0);
+  const int64_t enough_rows = tiles_are_low && collides<T>(stride) ? 2 * tile_rows + 1 : 4 * tile_rows;
+  const bool packs_b = must_pack || (is_awkward && x.m >= enough_rows);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
                            (x.a.col_stride == 1 || along_columns);
@@ -120,9 +116,8 @@ struct Plan : Product<T> {
     return how.packs_a && owns_rows() && copies_columns<T> && !packs_panels() &&
            how.cut.tiles.size >= lowest_copying_tile;
   }
-  /// A b that could be read as it lies is worth a copy only if more than one row of blocks reads it and its rows are
-  /// far apart.
-  bool packs_slab() const { return (how.packs_b || far_apart<T>(rows_on_page * this->b.row_stride)) && !owns_panels(); }
+  /// One copy for all rows of blocks, if there are several: then rows that are far apart are reason enough, too.
+  bool packs_slab() const { return (how.packs_b || far_apart_for_tiles<T>(this->b.row_stride)) && !owns_panels(); }
 };
 
 /// What remains to be done to the sums over these depths: the first of them begin c, unless it accumulates, all others

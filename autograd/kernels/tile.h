@@ -69,7 +69,8 @@ inline constexpr bool copies_columns = has_masks && !tiles_are_low && std::is_sa
 template <class T>
 const TileKernels<T>& column_copying_kernels();
 
-/// How far apart the columns of a tile of a lie, once they are packed: whole vectors, and in f32 whole cache lines.
+/// How far apart the columns of a tile of a lie, once they are packed: whole vectors; in f32 a cache line or,
+/// where tiles are low, half of one.
 template <class T>
 inline constexpr int64_t tile_stride = (tile_rows + lanes<T> - 1) / lanes<T>* lanes<T>;
 

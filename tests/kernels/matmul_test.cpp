@@ -168,12 +168,18 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
   }
   check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
   check_product<TestType>(500, 264, 70, Layout::rows, Layout::rows, false, true, true);  // b's rows are far apart
+  check_product<TestType>(300, 25 * lanes<TestType>, 70, Layout::rows, Layout::rows, true, false,
+                          true);  // for low tiles
+  check_product<TestType>(300, 12 * lanes<TestType>, 70, Layout::rows, Layout::rows, false, true,
+                          false);  // they are not
 }
 
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
   constexpr int64_t apart = page / static_cast<int64_t>(sizeof(TestType));
   check_product<TestType>(30, 130, apart, Layout::rows, Layout::rows, false, true, false);
-  check_product<TestType>(500, 70, apart, Layout::rows, Layout::rows, true, true, false);   // blocks of so many rows
+  check_product<TestType>(500, 70, apart, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
+  check_product<TestType>(300, 130, apart, Layout::rows, Layout::rows, true, false,
+                          false);  // rows and columns of blocks
   check_product<TestType>(150, 300, apart, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
   check_product<TestType>(apart, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, apart, 30, Layout::rows, Layout::rows, false, false, true);
@@ -184,10 +190,21 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(60, 130, apart, Layout::rows, Layout::transposed, true, true, false);
 }
 
+TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or just more", "[matmul]", float, double) {
+  constexpr int64_t apart = page / 8 / static_cast<int64_t>(sizeof(TestType));
+  for (int64_t width : {apart - lanes<TestType>, apart - 1, apart}) {
+    check_product<TestType>(23, width, 40, Layout::rows, Layout::rows, true, false, false);
+    check_product<TestType>(24, width, 40, Layout::rows, Layout::rows, false, true, false);
+    check_product<TestType>(width, 40, 64, Layout::transposed, Layout::rows, false, false, true);
+  }
+}
+
 TEMPLATE_TEST_CASE("matmul with columns that are far apart", "[matmul]", float, double) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{600, 130, 70},  // blocks as wide as c
                                 {100, 300, 300},
-                                {150, 300, 400},  // several rows of blocks, and slabs
+                                {150, 300, 400},  // blocks as tall as c, several slabs
+                                {200, 130, 200},
+                                {300, 130, 280},  // rows and columns of blocks
                                 {15, 98, 600},
                                 {14, 70, 64},
                                 {5, 130, 70}}) {  // tiles too low to copy anything
