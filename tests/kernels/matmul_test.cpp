@@ -167,19 +167,17 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
     }
   }
   check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
-  check_product<TestType>(500, 264, 70, Layout::rows, Layout::rows, false, true, true);  // b's rows are far apart
-  check_product<TestType>(300, 25 * lanes<TestType>, 70, Layout::rows, Layout::rows, true, false,
-                          true);  // for low tiles
-  check_product<TestType>(300, 12 * lanes<TestType>, 70, Layout::rows, Layout::rows, false, true,
-                          false);  // they are not
+  // Rows of b are far apart, far for low tiles alone, or not.
+  for (int64_t n : {int64_t{264}, 25 * lanes<TestType>, 12 * lanes<TestType>}) {
+    check_product<TestType>(500, n, 70, Layout::rows, Layout::rows, false, true, true);
+  }
 }
 
 TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", float, double) {
   constexpr int64_t apart = page / static_cast<int64_t>(sizeof(TestType));
   check_product<TestType>(30, 130, apart, Layout::rows, Layout::rows, false, true, false);
-  check_product<TestType>(500, 70, apart, Layout::rows, Layout::rows, true, true, false);  // blocks of so many rows
-  check_product<TestType>(300, 130, apart, Layout::rows, Layout::rows, true, false,
-                          false);  // rows and columns of blocks
+  check_product<TestType>(500, 70, apart, Layout::rows, Layout::rows, true, true, false);   // blocks of so many rows
+  check_product<TestType>(300, 130, apart, Layout::rows, Layout::rows, true, true, false);  // and columns of blocks
   check_product<TestType>(150, 300, apart, Layout::rows, Layout::rows, true, false, true);  // c is wide: shallow slabs
   check_product<TestType>(apart, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, apart, 30, Layout::rows, Layout::rows, false, false, true);
