@@ -4,7 +4,6 @@
 // next, and the tiles of its products fetch that into the second cache, a few lines each.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,14 +21,26 @@ bool stays_near(int64_t numbers) {
   return numbers <= second_cache / static_cast<int64_t>(sizeof(T));
 }
 
-/// A run of lines: an address in the first, and how many bytes it is from each to the next.
+/// The lines of a matrix that are not fetched yet, row after row.
 struct Lines {
-  std::uintptr_t first;
-  int64_t step, count;
-};
+  std::uintptr_t next;        // an address in the next one
+  int64_t left, left_in_row;  // of all, and of its row
+  int64_t in_row, gap;        // lines in a row, and bytes from the end of its last to the first of the row below
 
-/// Ends a list of runs.
-inline constexpr Lines no_lines{0, 0, 0};
+  [[gnu::always_inline]] void move_on() {
+    --left;
+    next += cache_line;
+    if (--left_in_row == 0) {
+      next += static_cast<std::uintptr_t>(gap);
+      left_in_row = in_row;
+    }
+  }
+
+  [[gnu::always_inline]] void fetch() {
+    __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
+    move_on();
+  }
+};
 
 /// Asks for every line of a run of `count` numbers, which are `most` or a little less; for the line of the last number,
 /// too, since a run that begins within a line goes on into one more.
@@ -61,7 +72,6 @@ class Upcoming {
   void clear() {
     matrices_.clear();
     current_ = 0;
-    taken_ = 0;
   }
 
   /// rows x columns elements. Without dense rows or columns, nothing.
@@ -80,49 +90,21 @@ class Upcoming {
     const auto first = reinterpret_cast<std::uintptr_t>(x.data);
     const int64_t bytes = columns * element, stride = x.row_stride * element;
     const bool aligned = static_cast<int64_t>(first) % cache_line == 0 && stride % cache_line == 0;
+    // Rows that begin within a line may get one more than they need.
     const int64_t lines = divide_up(aligned ? bytes : bytes + cache_line - 1, cache_line);
-    if (lines <= short_row) {
-      matrices_.push_back({{first, stride, rows}, lines, cache_line});
-    } else {
-      matrices_.push_back({{first, cache_line, lines}, rows, stride});
-    }
+    matrices_.push_back({first, lines * rows, lines, lines, stride - lines * cache_line});
   }
 
-  /// The next lines, `most` of them or fewer, as runs, of which the last is no_lines.
-  const Lines* next_lines(int64_t most) { return empty() ? &no_lines : list(most); }
+  /// Those of the first matrix of which any are left, for tiles to fetch some; null if none are.
+  Lines* next() {
+    if (empty()) return nullptr;  // as most often, where products are small
+    while (current_ < matrices_.size() && matrices_[current_].left == 0) ++current_;
+    return current_ < matrices_.size() ? &matrices_[current_] : nullptr;
+  }
 
  private:
-  /// A matrix as runs of lines. A run is a row or, if rows are short, goes down all rows: their first lines, their
-  /// second ones, and so on. Rows that begin within a line may get one more than they need.
-  struct Runs {
-    Lines next;
-    int64_t count, stride;
-  };
-
-  /// Rows of up to this many lines are short: as runs of their own they would soon fill list_.
-  static constexpr int64_t short_row = 4;
-
-  [[gnu::noinline]] const Lines* list(int64_t most) {
-    Lines* run = list_.data();
-    for (; run != &list_.back() && most > 0 && current_ < matrices_.size(); ++run) {
-      Runs& runs = matrices_[current_];
-      const auto taken = static_cast<std::uintptr_t>(taken_ * runs.next.step);
-      *run = {runs.next.first + taken, runs.next.step, std::min(most, runs.next.count - taken_)};
-      most -= run->count;
-      taken_ += run->count;
-      if (taken_ < runs.next.count) continue;
-      taken_ = 0;
-      runs.next.first += static_cast<std::uintptr_t>(runs.stride);
-      if (--runs.count == 0) ++current_;
-    }
-    *run = no_lines;
-    return list_.data();
-  }
-
-  std::vector<Runs> matrices_;
-  std::size_t current_ = 0;    // the first that is not all taken,
-  int64_t taken_ = 0;          // and the lines taken of its next run
-  std::array<Lines, 9> list_;  // few, for who lists them does not multiply
+  std::vector<Lines> matrices_;
+  std::size_t current_ = 0;  // those before have no lines left
 };
 
 /// Lives while a thread works on item `index` of a parallel loop over `count`. announce(next, upcoming) says what is

@@ -98,7 +98,9 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
   const bool has_last = depth >= last_products;
   const int64_t products = has_last ? depth - last_products : depth, with_c = std::min<int64_t>(Rows, products / 2);
   int64_t left = products - with_c;
-  const Lines* run = upcoming.next_lines(left / products_per_line);
+  Lines* const next = upcoming.next();
+  const int64_t fetches = next ? std::min(next->left, left / products_per_line) : 0;
+  left -= fetches * products_per_line;
   const int64_t rest = width - last * lanes<T>;  // what of the last vector counts
   auto load_vector = [rest](const T* row, int v) {
     return edge != Edge::whole && v == last ? load_n(row + v * lanes<T>, rest) : load(row + v * lanes<T>);
@@ -160,19 +162,17 @@ template <class T, int Rows, int Vectors, Edge edge, Extras extras>
     row_of_c += c_stride;
     add_products();
   }
-  for (; run->count > 0; ++run) {
-    std::uintptr_t line = run->first;
-    const auto step = static_cast<std::uintptr_t>(run->step);
-    left -= run->count * products_per_line;
+  if (fetches > 0) {
+    Lines lines = *next;  // in registers
     // Two products can stand here side by side. Of four, GCC 12 no longer keeps all sums in their registers; but if it
     // unrolls the loop over lines, of which it does not know how many there are, it does.
 #pragma GCC unroll products_per_turn / products_per_line
-    for (int64_t i = run->count; i > 0; --i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
-      line += step;
+    for (int64_t i = fetches; i > 0; --i) {
+      lines.fetch();
 #pragma GCC unroll products_per_line
       for (int64_t q = 0; q < products_per_line; ++q) add_products();
     }
+    *next = lines;
   }
 #pragma GCC unroll products_per_turn
   for (int64_t i = left; i > 0; --i) add_products();

@@ -17,15 +17,13 @@ std::uintptr_t line_of(std::uintptr_t address) { return address - address % cach
 /// The next lines, up to `most`.
 Addresses taken(Upcoming& upcoming, int64_t most = 1'000'000) {
   Addresses lines;
-  while (true) {
-    const Lines* run = upcoming.next_lines(most - std::ssize(lines));
-    if (run->count == 0) return lines;
-    for (; run->count > 0; ++run) {
-      for (int64_t i = 0; i < run->count; ++i) {
-        lines.push_back(line_of(run->first + static_cast<std::uintptr_t>(i * run->step)));
-      }
-    }
+  while (std::ssize(lines) < most) {
+    Lines* const next = upcoming.next();
+    if (!next) break;
+    lines.push_back(line_of(next->next));
+    next->fetch();
   }
+  return lines;
 }
 
 Addresses sorted_once(Addresses lines) {
@@ -57,7 +55,7 @@ TEST_CASE("prefetch: every line that holds an element, wherever rows begin, and 
           const Matrix<const float> x{memory.data() + start, stride, 1};
           Upcoming upcoming;
           upcoming.add(x, rows, columns);
-          Addresses lines = taken(upcoming, 7);  // and stops within a run
+          Addresses lines = taken(upcoming, 7);  // and stops within a row
           CHECK(std::ssize(lines) <= 7);
           for (const std::uintptr_t line : taken(upcoming)) lines.push_back(line);
           lines = sorted_once(lines);
@@ -76,27 +74,20 @@ TEST_CASE("prefetch: every line that holds an element, wherever rows begin, and 
   }
 }
 
-TEST_CASE("prefetch: a row is a run of lines, short rows are fetched downwards, adjacent ones are one") {
+TEST_CASE("prefetch: row after row, and adjacent rows are one") {
   alignas(cache_line) static const float memory[8 * 128] = {};
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
   Upcoming upcoming;
-  auto check_next = [&](int64_t most, std::vector<Lines> runs) {
-    const Lines* next = upcoming.next_lines(most);
-    for (const Lines& run : runs) {
-      CHECK(next->first == run.first);
-      CHECK(next->step == run.step);
-      CHECK(next++->count == run.count);
-    }
-    CHECK(next->count == 0);
-  };
-  upcoming.add(Matrix<const float>{memory, 128, 1}, 2, 80);
-  check_next(7, {{first, 64, 5}, {first + 512, 64, 2}});
-  check_next(7, {{first + 640, 64, 3}});
-  upcoming.add(Matrix<const float>{memory, 128, 1}, 3, 32);
-  check_next(100, {{first, 512, 3}, {first + 64, 512, 3}});
+  upcoming.add(Matrix<const float>{memory, 128, 1}, 3, 40);
+  CHECK(upcoming.next()->left == 9);
+  CHECK(taken(upcoming, 4) == Addresses{first, first + 64, first + 128, first + 512});
+  CHECK(upcoming.next()->left == 5);
+  CHECK(taken(upcoming) == Addresses{first + 576, first + 640, first + 1024, first + 1088, first + 1152});
+  CHECK(upcoming.next() == nullptr);
   upcoming.add(Matrix<const float>{memory, 128, 1}, 8, 128);
-  check_next(100, {{first, 64, 64}});
-  check_next(100, {});
+  CHECK(upcoming.next()->left == 64);
+  CHECK(upcoming.next()->left_in_row == 64);
+  CHECK(taken(upcoming).back() == first + 63 * 64);
 }
 
 TEST_CASE("prefetch: one matrix after the other, until it is told to forget them") {
