@@ -3,7 +3,6 @@
 // are. So a kernel that goes from matrix to matrix, or from one part of them to the next, says what its thread reads
 // next, and the tiles of its products fetch that into the second cache, a few lines each.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,18 +26,14 @@ struct Lines {
   int64_t left, left_in_row;  // of all, and of its row
   int64_t in_row, gap;        // lines in a row, and bytes from the end of its last to the first of the row below
 
-  [[gnu::always_inline]] void move_on() {
+  [[gnu::always_inline]] void fetch() {
+    __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
     --left;
     next += cache_line;
     if (--left_in_row == 0) {
       next += static_cast<std::uintptr_t>(gap);
       left_in_row = in_row;
     }
-  }
-
-  [[gnu::always_inline]] void fetch() {
-    __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
-    move_on();
   }
 };
 

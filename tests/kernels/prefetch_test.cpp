@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "autograd/kernels/tile.h"
 #include "tests/catch.h"
 
 using namespace reel::kernels;
@@ -106,6 +107,37 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
   CHECK(taken(upcoming).empty());
   upcoming.add(Matrix<const float>{memory, 2, 3}, 4, 4);  // neither rows nor columns are dense
   CHECK(taken(upcoming).empty());
+}
+
+TEST_CASE("prefetch: tiles fetch what is upcoming, each of them as much, and go on where the one before has stopped") {
+  constexpr int64_t depth = 100, width = 2 * lanes<float>, tiles = 3;
+  const std::vector<float> a(tiles * tile_rows * depth), b(depth * width), memory(200'000);
+  std::vector<float> c(tiles * tile_rows * width);
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
+  auto fetched = [&](int64_t count, int64_t announced) {
+    Upcoming upcoming;
+    upcoming.add(Matrix<const float>{memory.data(), announced, 1}, 1, announced);
+    const int64_t all = upcoming.next()->left;
+    tile_kernels_for<float>(width)[tile_rows - 1]({.count = count,
+                                                   .depth = depth,
+                                                   .a = {a.data(), depth, 1},
+                                                   .a_step = tile_rows * depth,
+                                                   .b = b.data(),
+                                                   .b_stride = width,
+                                                   .c = c.data(),
+                                                   .c_stride = width,
+                                                   .width = width},
+                                                  upcoming);
+    const Lines* const left = upcoming.next();
+    if (!left) return all;
+    CHECK(left->next == first + static_cast<std::uintptr_t>((all - left->left) * cache_line));
+    return all - left->left;
+  };
+  const int64_t by_one = fetched(1, 200'000);
+  CHECK(by_one >= depth / 4);
+  CHECK(by_one < depth);
+  CHECK(fetched(tiles, 200'000) == tiles * by_one);
+  CHECK(fetched(tiles, 160) == 10 + (first % cache_line == 0 ? 0 : 1));  // all, and not one more
 }
 
 TEST_CASE("prefetch: the next item is announced as long as its thread works on one, and the last has none") {
