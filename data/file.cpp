@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "autograd/error.h"
 #include "autograd/utf8.h"
@@ -12,26 +13,26 @@
 namespace reel::data {
 namespace {
 
-/// With LF alone as the end of a line.
-std::string with_line_feeds(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (char previous = 0; char byte : text) {
-    if (byte == '\r') {
-      result += '\n';
-    } else if (byte != '\n' || previous != '\r') {
-      result += byte;
-    }
-    previous = byte;
-  }
-  return result;
-}
-
 [[noreturn]] void fail_unreadable(const std::filesystem::path& path, std::error_code error) {
   fail(path.string(), ": cannot be read: ", error.message());
 }
 
 }  // namespace
+
+std::string with_line_feeds(std::string text) {
+  if (text.find('\r') == text.npos) return text;
+  const char lone = text.find('\n') == text.npos ? '\n' : ' ';
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\r') {
+      result += text[i];
+    } else if (i + 1 == text.size() || text[i + 1] != '\n') {
+      result += lone;
+    }
+  }
+  return result;
+}
 
 std::string read_file(const std::filesystem::path& path) {
   std::error_code error;
@@ -62,7 +63,7 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   }
   if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   if (text.empty()) fail(path.string(), ": is empty but for a byte-order mark");
-  return text.find('\r') == text.npos ? text : with_line_feeds(text);
+  return with_line_feeds(std::move(text));
 }
 
 }  // namespace reel::data

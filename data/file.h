@@ -11,6 +11,10 @@
 
 namespace reel::data {
 
+/// LF for every end of a line: CRLF or, in a text without any LF, CR. Among lines that end with LF, a CR within one is
+/// white space and becomes a space: line n must stay line n, where it translates that of another file.
+std::string with_line_feeds(std::string text);
+
 /// The bytes as they are, for the byte tokenizer or for formats of their own. Throws if the file is missing, a folder,
 /// unreadable or empty.
 std::string read_file(const std::filesystem::path& path);

@@ -4,7 +4,8 @@
 //   .csv, .CSV   RFC 4180: columns end with a comma; a column in quotes may hold commas, line ends and, doubled, quotes
 //   otherwise    columns end with a tab, rows with a line end, and quotes mean nothing
 //
-// Only LF, CR and CRLF end a line: real texts hold U+0085 and U+2028 in the middle of a sentence.
+// Only LF, CRLF and, where there is neither, CR end a line: real texts hold U+0085 and U+2028 in the middle of a
+// sentence.
 
 #include <cstdint>
 #include <filesystem>

@@ -9,6 +9,7 @@
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
+#include "data/file.h"
 
 namespace reel::apps {
 
@@ -22,14 +23,16 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   for (const std::string& argument : arguments) answer(argument);
   if (!arguments.empty()) return;
 
-  std::string lines;  // one; or more, where CR alone ends them, as in old files
+  std::string lines;  // one; or all, where CR alone ends them, as in old files
   std::int64_t number = 0;
   errno = 0;
   while (std::getline(in, lines)) {
     if (number == 0 && lines.starts_with(byte_order_mark)) lines.erase(0, byte_order_mark.size());
-    if (!lines.ends_with('\r')) lines += '\r';
+    const bool is_whole_text = number == 0 && in.eof();
+    lines = data::with_line_feeds(is_whole_text ? lines : lines + '\n');
+    if (!lines.ends_with('\n')) lines += '\n';
     for (std::size_t begin = 0, end = 0; begin < lines.size(); begin = end + 1) {
-      end = lines.find('\r', begin);
+      end = lines.find('\n', begin);
       const std::string line = lines.substr(begin, end - begin);
       ++number;
       if (!is_utf8(line)) fail("standard input, line ", number, ": is not UTF-8");

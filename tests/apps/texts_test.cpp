@@ -36,6 +36,8 @@ TEST_CASE("arguments are answered, and otherwise lines", "[texts]") {
 TEST_CASE("line ends and a byte-order mark are no part of a text", "[texts]") {
   CHECK(answered({}, "\xEF\xBB\xBFone\r\ntwo\r\n") == Strings{"one", "two"});
   CHECK(answered({}, "one\rtwo\r\rfour") == Strings{"one", "two", "", "four"});
+  CHECK(answered({}, "one\rtwo\r") == Strings{"one", "two"});
+  CHECK(answered({}, "o\rne\ntw\ro\r\n\nfo\rur") == Strings{"o ne", "tw o", "", "fo ur"});
   CHECK(answered({}, "one\n\xEF\xBB\xBFtwo\n") == Strings{"one", "\xEF\xBB\xBFtwo"});
 }
 

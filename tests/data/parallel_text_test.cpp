@@ -32,6 +32,14 @@ TEST_CASE("a folder of parallel files is read part by part, either way") {
   CHECK(read_parallel_folder(folder.path(), "en", "de").train.targets == data.train.sources);
 }
 
+TEST_CASE("a stray CR on one side does not move the lines of the other") {
+  TemporaryFolder folder;
+  const ParallelText text =
+      read_parallel_files(folder.write("de", "ei\rns\nzwei\ndrei\n"), folder.write("en", "one\ntwo\nth\rree\n"));
+  CHECK(text.sources == Strings{"ei ns", "zwei", "drei"});
+  CHECK(text.targets == Strings{"one", "two", "th ree"});
+}
+
 TEST_CASE("a language's ending may have dots") {
   TemporaryFolder folder;
   for (std::string part : {"train", "val", "test_2016", "test"}) {
