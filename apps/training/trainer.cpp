@@ -40,6 +40,14 @@ ScoreSum score_sum_from(const Json& json) {
   return {json.at("losses").number(), {count("right"), count("all")}};
 }
 
+/// What a checkpoint keeps of the options. Where it lies and how it is run are no part of a run: with other threads,
+/// its checkpoint is the same to the byte.
+StringPairs kept_options(const Options& options) {
+  StringPairs kept = options.values();
+  std::erase_if(kept, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
+  return kept;
+}
+
 /// The first option, of those fixed at least this far, that was given a value other than the one in `kept`.
 std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
   for (const auto& [name, value] : options.values()) {
@@ -123,7 +131,8 @@ void Trainer::resume(const Checkpoint& saved) {
   load_optimizer(saved);
   try {
     task_.restore(saved);
-    steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
+    steps_done_ = note(saved, "step").get<std::int64_t>();
+    if (string_pairs_from(note(saved, "options")) == kept_options(options_)) steps_saved_ = steps_done_;
     const Json& last = note(saved, "last step");
     last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
     since_score_ = score_sum_from(note(saved, "since score"));
@@ -181,7 +190,7 @@ void Trainer::introduce() const {
   if (plan_.steps > 0 && steps_done_ >= plan_.steps) {
     std::cout << "The run has taken all its steps; for more, say --" << plan_.option << std::endl;
   }
-  if (const std::int64_t warmup = plan_.steps_for(config_.lr_warmup); plan_.steps > 0 && warmup > plan_.steps) {
+  if (const std::int64_t warmup = plan_.steps_for(config_.lr_warmup); plan_.steps > 0 && warmup >= plan_.steps) {
     std::cout << "The run has " << plan_.steps << " steps, its warm-up " << warmup
               << ": the rate will not reach --learn-rate. A smaller --lr-warmup may be better." << std::endl;
   }
@@ -218,7 +227,7 @@ bool Trainer::take_steps() {
   progress_.reset();
   if (!metrics_) {
     claim_folder();  // before the first step
-  } else if (steps_saved_ < steps_done_) {
+  } else if (steps_saved_ != steps_done_) {
     save();
   }
   return steps_done_ >= plan_.steps;
@@ -327,13 +336,10 @@ void Trainer::save() {
   for (const auto& [name, weight] : weights) {
     if (!std::isfinite(sum(weight).item())) fail_diverged();
   }
-  // Where it lies and how it is run are no part of a run: with other threads, its checkpoint is the same to the byte.
-  auto options = options_.values();
-  std::erase_if(options, [](const auto& o) { return o.first == "out" || o.first == "resume" || o.first == "threads"; });
   Checkpoint checkpoint{weights,
                         optimizer_ ? optimizer_->state_dict() : NamedTensors{},
                         {{"app", app_},
-                         {"options", to_json(options)},
+                         {"options", to_json(kept_options(options_))},
                          {"step", steps_done_},
                          {"data", std::int64_t{fingerprint_}},
                          {"last step", Json::Object{{"score", to_json(last_.sum)},

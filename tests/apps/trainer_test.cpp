@@ -585,10 +585,10 @@ TEST_CASE("a step of several batches is that of one large batch", "[trainer]") {
 }
 
 TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
-  const auto& [name, more, other] =
-      GENERATE(table<std::string, std::string, std::string>({{"generate", "--num-batches", "--model conv"},
-                                                             {"classify", "--num-epochs", "--final"},
-                                                             {"translate", "--num-epochs", "--tie"}}));
+  const auto& [name, data, more, other] = GENERATE(table<std::string, std::string, std::string, std::string>(
+      {{"generate", "text.txt", "--num-batches", "--model conv"},
+       {"classify", "reviews", "--num-epochs", "--final"},
+       {"translate", "pairs", "--num-epochs", "--tie"}}));
   const std::string program = name;  // which a lambda can capture
   TinyTexts here;
   here.must_train(program, "--out run");
@@ -607,6 +607,12 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   CHECK(done.status == 0);
   CHECK_THAT(done.out, ContainsSubstring("The run has taken all its steps; for more, say " + more + "\n"));
   CHECK(here.checkpoint("run") == kept);
+  CHECK(here.metrics("run") == metrics);
+
+  // What changes is saved, even if no step is left to take: where the data have gone, for instance.
+  fs::rename(here / data, here / "moved");
+  CHECK(here.run(program, "train --resume --out run --data moved").status == 0);
+  CHECK(here.run(program, "eval --from run").status == 0);
   CHECK(here.metrics("run") == metrics);
 }
 
@@ -966,9 +972,12 @@ TEST_CASE("a step that was not recorded ends an interval where a resumed run has
 
 TEST_CASE("a warm-up that a run does not outlast is named", "[trainer]") {
   TinyTexts here;
-  const std::string warning = "The run has 3 steps, its warm-up 4: the rate will not reach --learn-rate.";
-  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 7 --out run").out, ContainsSubstring(warning));
-  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 6 --out run").out, !ContainsSubstring("its warm-up"));
+  const std::string rest = ": the rate will not reach --learn-rate.";
+  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 7 --out run").out,
+             ContainsSubstring("The run has 3 steps, its warm-up 4" + rest));
+  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 6 --out run").out,
+             ContainsSubstring("The run has 3 steps, its warm-up 3" + rest));
+  CHECK_THAT(here.must_train("generate", "-b 2 -N 3 --lr-warmup 4 --out run").out, !ContainsSubstring("its warm-up"));
 }
 
 TEST_CASE("an interval that a resumed run cuts short has its own mean", "[trainer]") {
