@@ -88,6 +88,13 @@ bool is_blank(std::string_view text) {
   return std::ranges::all_of(decode_utf8(text), is_space);
 }
 
+std::string trimmed(std::string_view text) {
+  std::u32string characters = decode_utf8(text);
+  characters.erase(characters.begin(), std::ranges::find_if_not(characters, is_space));
+  while (!characters.empty() && is_space(characters.back())) characters.pop_back();
+  return encode_utf8(characters);
+}
+
 CharacterKind kind_of(char32_t character) {
   return character < ascii_kinds.size() ? ascii_kinds[character] : looked_up(character);
 }

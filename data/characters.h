@@ -19,6 +19,8 @@ std::u32string shortened(std::u32string characters, std::size_t most);
 std::string brief(std::string_view text);
 /// Whether `text` is of white space alone, or empty. Throws if it is not UTF-8.
 bool is_blank(std::string_view text);
+/// `text` without white space at its ends. Throws if it is not UTF-8.
+std::string trimmed(std::string_view text);
 
 enum class CharacterKind {
   separator,    // white space, control and formatting characters

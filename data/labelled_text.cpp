@@ -109,17 +109,27 @@ LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {
 
 }  // namespace
 
+bool TableColumns::has_header() const { return header || !is_number(label) || !is_number(text); }
+
+bool has_tables(const fs::path& path) {
+  for (const char* part : {"train", "test"}) {
+    if (const auto found = find_part(path, part)) return !fs::is_directory(*found);
+  }
+  return !fs::is_directory(path);
+}
+
 LabelledText read_labelled_table(const fs::path& file, const TableColumns& columns,
                                  const std::vector<std::string>& classes) {
   std::vector<TableRow> rows = read_table(file);
   std::size_t label_at = column_index(columns.label, file, rows[0]);
   std::size_t text_at = column_index(columns.text, file, rows[0]);
   if (label_at == text_at) fail(file.string(), ": the label and the text are both column ", label_at + 1);
-  if (columns.header || !is_number(columns.label) || !is_number(columns.text)) rows.erase(rows.begin());
+  if (columns.has_header()) rows.erase(rows.begin());
   if (rows.empty()) fail(file.string(), ": has no rows but the one with the columns' names");
 
   std::set<std::string> labels;
-  for (const TableRow& row : rows) {
+  for (TableRow& row : rows) {
+    row.columns[label_at] = trimmed(row.columns[label_at]);
     if (row.columns[label_at].empty()) fail(place(file, row), ": the label is empty");
     check_text(row.columns[text_at], place(file, row));
     labels.insert(row.columns[label_at]);

@@ -9,8 +9,9 @@
 //     (of either kind, the test part may be missing; of two tables, one may be .tsv and the other .csv)
 //   a single .tsv or .csv file, which then is all for training
 //
-// in an order that depends on names alone. Labels are any strings; a class's id is its place among the sorted labels
-// of the training part, and every other label in another part is an error.
+// in an order that depends on names alone. Labels are any strings, in a table without the white space around them; a
+// class's id is its place among the sorted labels of the training part, and every other label in another part is an
+// error.
 
 #include <cstdint>
 #include <filesystem>
@@ -36,7 +37,12 @@ struct TableColumns {
   std::string label = "label";
   std::string text = "text";
   bool header = false;
+
+  bool has_header() const;
 };
+
+/// Whether the labelled texts of `path` are in tables, whose columns count, and not in folders.
+bool has_tables(const std::filesystem::path& path);
 
 // Those that read a part take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
 // there must be two at least, in UTF-8 without control characters. Each throws, naming file and line, for a label that

@@ -25,7 +25,8 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add_choice(&c.keep, "keep", {"start", "end"}, "which end of a longer text is read");
 
   o.section("Model", Fixed::with_weights);
-  o.add(&c.vocabulary, "V,vocab-size", "N", "largest number of words that are known, the most frequent ones",
+  o.add(&c.vocabulary, "V,vocab-size", "N",
+        "largest size of the vocabulary: four tokens of its own, and the most frequent words",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
   o.add_flag(&c.punctuation, "punctuation", "marks are words of their own; otherwise they only separate words");
@@ -70,6 +71,13 @@ void declare_train(Options& o, ClassifyConfig& c) {
 void refuse_columns(const Options& options, const std::string& reason) {
   for (const char* name : {"label-column", "text-column", "header"}) {
     if (options.given(name)) fail<UsageError>("--", name, ": ", reason);
+  }
+}
+
+void check_columns(const Options& options, const std::string& data, const data::TableColumns& columns) {
+  if (!data::has_tables(data)) refuse_columns(options, data + " has a folder per class, and no columns");
+  if (options.given("header") && !columns.header && columns.has_header()) {
+    throw UsageError("--no-header: a column goes by its name, which is in the header; give numbers, or leave it out");
   }
 }
 

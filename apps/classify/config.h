@@ -43,6 +43,8 @@ struct ClassifyConfig {
 };
 
 void declare_train(Options& options, ClassifyConfig& config);
+/// Throws UsageError if columns are given for data without a table, or if the header is denied that names them.
+void check_columns(const Options& options, const std::string& data, const data::TableColumns& columns);
 /// Throws UsageError, for this reason, if columns are given: where no table is read.
 void refuse_columns(const Options& options, const std::string& reason);
 

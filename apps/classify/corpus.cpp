@@ -1,5 +1,7 @@
 #include "apps/classify/corpus.h"
 
+#include <utility>
+
 #include "apps/report/examples.h"
 #include "apps/training/fingerprint.h"
 #include "autograd/error.h"
@@ -34,24 +36,21 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
   return parts;
 }
 
-/// What the model reads of them.
-data::Tokens as_read(const data::Tokens& words, const ClassifyConfig& config) {
-  return data::cut_to(words, config.length, config.keep == "end" ? data::Keep::end : data::Keep::start);
-}
-
 }  // namespace
 
-data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  return as_read(data::encode(tokenizer, text), config);
+EncodedText encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
+  const data::Tokens words = data::encode(tokenizer, text);
+  const data::Keep end = config.keep == "end" ? data::Keep::end : data::Keep::start;
+  return {data::cut_to(words, config.length, end), std::ssize(words) > config.length};
 }
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
                     const ClassifyConfig& config) {
   EncodedTexts encoded;
   for (const std::string& text : data.texts) {
-    const data::Tokens words = data::encode(tokenizer, text);
-    encoded.tokens.push_back(as_read(words, config));
-    encoded.cut += encoded.tokens.back().size() < words.size();
+    EncodedText one = encode(text, tokenizer, config);
+    encoded.tokens.push_back(std::move(one.tokens));
+    encoded.cut += one.is_cut;
   }
   encoded.labels = data.labels;
   return encoded;

@@ -12,14 +12,19 @@
 
 namespace reel::apps {
 
-/// Texts as the model reads them.
+/// A text as the model reads it: one end of it, if it is longer than config.length.
+struct EncodedText {
+  data::Tokens tokens;
+  bool is_cut = false;
+};
+EncodedText encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
+
 struct EncodedTexts {
   std::vector<data::Tokens> tokens;
   std::vector<std::int32_t> labels;
   std::int64_t cut = 0;  // texts of which a part is left out
 };
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
-data::Tokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
 
 /// The test part of config.data, or of the built-in reviews, if there is one; with the classes of a checkpoint.
 std::optional<data::LabelledText> read_classify_test(const ClassifyConfig& config,

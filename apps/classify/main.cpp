@@ -63,6 +63,7 @@ void eval(Options& options, EvalConfig& c) {
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
   if (options.given("header")) trained.config.columns.header = c.columns.header;
+  if (!c.data.empty()) check_columns(options, c.data, trained.config.columns);
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
   if (validation && trained.config.final_run) {
@@ -76,7 +77,8 @@ void eval(Options& options, EvalConfig& c) {
   const Score score = evaluate(*trained.model, texts, c.batch_size);
   check_finite(score, c.from);
   const std::string name = other ? c.data : validation ? "validation" : "test";
-  std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score) << std::endl;
+  std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score)
+            << note_of_cuts(texts.cut, trained.config.length) << std::endl;
 }
 
 struct PredictConfig {
@@ -98,7 +100,12 @@ void predict(Options&, PredictConfig& c) {
   const TrainedClassifier trained = restore_classifier(load_run(c.from, "classify"));
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
-    const Guess guess = best_guess(*trained.model, encode(text, *trained.tokenizer, trained.config));
+    const EncodedText encoded = encode(text, *trained.tokenizer, trained.config);
+    if (encoded.is_cut) {
+      std::cerr << "classify predict: " << in_quotes(excerpt(text, 60)) << " is longer than --max "
+                << trained.config.length << "; only its " << trained.config.keep << " is read" << std::endl;
+    }
+    const Guess guess = best_guess(*trained.model, encoded.tokens);
     std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << on_one_line(text)
               << std::endl;
   });

@@ -181,7 +181,11 @@ void train(Options& options, ClassifyConfig& config) {
   if (config.final_run && options.given("split")) {
     throw UsageError("--split: --final trains on the whole training part; leave out one of them");
   }
-  if (config.data.empty()) refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
+  if (config.data.empty()) {
+    refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
+  } else {
+    check_columns(options, config.data, config.columns);
+  }
   TrainedClassifier trained;
   if (saved) trained = restore_classifier(*saved);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));

@@ -23,7 +23,7 @@ void declare_train(Options& o, TranslateConfig& c) {
 
   o.section("Model", Fixed::with_weights);
   o.add(&c.vocabulary, "V,vocab-size", "N",
-        "largest number of words that are known of each language, the most frequent ones",
+        "largest size of each language's vocabulary: four tokens of its own, and the most frequent words",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
   o.add(&c.length, "M,max", "N", "largest number of words of a sentence that are read",

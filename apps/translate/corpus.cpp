@@ -57,8 +57,4 @@ PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> ro
   return {data::pad(pairs.sources, rows).ids, data::pad(inputs, places).ids, Ids(std::move(outputs))};
 }
 
-std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length) {
-  return pairs.cut > 0 ? text("  ", pairs.cut, " cut at --max ", length) : "";
-}
-
 }  // namespace reel::apps

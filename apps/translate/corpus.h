@@ -46,7 +46,4 @@ struct PairBatch {
 };
 PairBatch make_batch(const EncodedPairs& pairs, std::span<const std::int64_t> rows);
 
-/// "  3 cut at --max 5"; nothing if none are.
-std::string note_of_cuts(const EncodedPairs& pairs, std::int64_t length);
-
 }  // namespace reel::apps

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "apps/common/words.h"
 #include "apps/training/eval_mode.h"
 #include "autograd/ops.h"
 #include "data/batch_sampler.h"
@@ -49,7 +50,7 @@ PartScore score_part(const TrainedTranslator& trained, const std::string& name, 
   const EncodedPairs pairs = encode_pairs(text, *trained.tokenizers, length);
   const Score likelihood = evaluate(*trained.model, pairs, batch_size);
   check_finite(likelihood, folder);
-  std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs, length) << std::endl;
+  std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs.cut, length) << std::endl;
   const TranslationScore translation =
       compare(translate_all(*trained.model, pairs.sources, target, length, search), text, target);
   std::cout << name << ' ' << to_string(translation, target.rules(), search) << std::endl;

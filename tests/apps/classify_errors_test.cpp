@@ -26,6 +26,8 @@ TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
   refused("names.tsv", "label\ttext\n", "names.tsv: has no rows but the one with the columns' names");
   refused("short.tsv", "label\ttext\ngood\twarm tea\nbad\n", "short.tsv, line 3: 1 columns; need 2");
   refused("unlabelled.tsv", "label\ttext\ngood\twarm tea\n\tgrey day\n", "unlabelled.tsv, line 3: the label is empty");
+  refused("blank.tsv", "label\ttext\ngood\twarm tea\n \tgrey day\n", "blank.tsv, line 3: the label is empty");
+  refused("spaces.tsv", "label\ttext\ngood\twarm\n good\u00A0\tbright\n", "every example is of the class 'good'");
   refused("silent.tsv", "label\ttext\ngood\t \nbad\tgrey day\n", "silent.tsv, line 2: the text is empty");
   refused("one.tsv", "label\ttext\ngood\twarm\ngood\tbright\n", "every example is of the class 'good'");
   refused("other.tsv", "label\treview\ngood\twarm\nbad\tcold\n", "no column is named 'text' here but label, review");
@@ -149,6 +151,31 @@ TEST_CASE("columns are refused where there is no table", "[classify]") {
   }
   REQUIRE(here.run("classify", "train " + small).status == 0);
   check_refused(here.run("classify", "eval --from run --label-column 7"), 2, "--label-column: only with --data");
+
+  for (const std::string file : {"train/good/1", "train/good/2", "train/bad/1", "train/bad/2", "test/good/1"}) {
+    here.write("acl/" + file + ".txt", file.find("good") == file.npos ? "cold tea" : "warm tea");
+  }
+  here.write("acl/test/bad/1.txt", "grey day");
+  const std::string reason = " has a folder per class, and no columns";
+  check_refused(here.run("classify", "train -D acl --header " + small), 2, "--header: acl" + reason);
+  REQUIRE(here.run("classify", "train -D acl " + small).status == 0);
+  check_refused(here.run("classify", "eval --from run -D acl --text-column 1"), 2, "--text-column: acl" + reason);
+  check_refused(here.run("classify", "eval --from run -D acl/test --no-header"), 2, "--header: acl/test" + reason);
+  fs::remove_all(here / "acl/train");  // what is left is the test part alone
+  check_refused(here.run("classify", "eval --from run -D acl --label-column 1"), 2, "--label-column: acl" + reason);
+}
+
+TEST_CASE("a header that names columns cannot be denied", "[classify]") {
+  TinyTexts here;
+  const std::string reason = "--no-header: a column goes by its name, which is in the header";
+  check_refused(here.train("classify", "--out run --no-header"), 2, reason);
+  check_refused(here.train("classify", "--out run --no-header --label-column 1"), 2, reason);
+  here.must_train("classify", "--out run");
+  check_refused(here.run("classify", "eval --from run -D reviews --no-header"), 2, reason);
+  here.write("bare.tsv", "good\twarm\nbad\tcold\n");
+  const std::string numbers = " --no-header --label-column 1 --text-column 2";
+  CHECK(here.run("classify", "eval --from run -D bare.tsv" + numbers).status == 0);
+  here.must_train("classify", "--out other --data bare.tsv --split 0.5" + numbers);
 }
 
 TEST_CASE("a new label tells that the data have changed", "[classify]") {

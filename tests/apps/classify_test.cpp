@@ -159,6 +159,10 @@ TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   };
   CHECK(label("warm tea and cold grey day") == label(keep == "start" ? "warm tea and" : "cold grey day"));
   CHECK(label("warm tea and cold grey day") != label(keep == "end" ? "warm tea and" : "cold grey day"));
+  CHECK(here.run("classify", "predict --from run 'warm tea and cold grey day' 'warm tea and'").err ==
+        "classify predict: \"warm tea and cold grey day\" is longer than --max 3; only its " + keep + " is read\n");
+  here.write("three.tsv", "label\ttext\ngood\twarm tea and so\nbad\tcold grey day\nbad\tdull tea so so\n");
+  CHECK(here.run("classify", "eval --from run --data three.tsv").out.ends_with("texts 3  2 cut at --max 3\n"));
 }
 
 TEST_CASE("without data, reviews from a grammar are learnt, by a small model", "[classify]") {

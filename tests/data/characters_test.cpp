@@ -61,6 +61,13 @@ TEST_CASE("a text of white space alone is blank") {
   CHECK_THROWS_AS(is_blank(" \xFF"), reel::Error);
 }
 
+TEST_CASE("white space at the ends is trimmed, within a text it stays") {
+  for (const char* text : {"", " ", "\u00A0\u3000\n"}) CHECK(trimmed(text).empty());
+  CHECK(trimmed("so so") == "so so");
+  CHECK(trimmed("\u2003 ä\tb\u00A0\r\n") == "ä\tb");
+  CHECK_THROWS_AS(trimmed("a\xFF"), reel::Error);
+}
+
 TEST_CASE("what is too long ends in an ellipsis") {
   CHECK(shortened(U"", 0).empty());
   CHECK(shortened(U"ßé", 0).empty());
