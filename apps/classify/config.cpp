@@ -68,14 +68,14 @@ void declare_train(Options& o, ClassifyConfig& c) {
   declare_run(o, c.training);
 }
 
-void refuse_columns(const Options& options, const std::string& reason) {
+void check_columns(const Options& options, const data::TableColumns& columns, const std::string& data,
+                   const std::string& reason_without_data) {
+  const bool has_tables = !data.empty() && data::has_tables(data);
   for (const char* name : {"label-column", "text-column", "header"}) {
-    if (options.given(name)) fail<UsageError>("--", name, ": ", reason);
+    if (has_tables || !options.given(name)) continue;
+    fail<UsageError>("--", name, ": ",
+                     data.empty() ? reason_without_data : data + " has a folder per class, and no columns");
   }
-}
-
-void check_columns(const Options& options, const std::string& data, const data::TableColumns& columns) {
-  if (!data::has_tables(data)) refuse_columns(options, data + " has a folder per class, and no columns");
   if (options.given("header") && !columns.header && columns.has_header()) {
     throw UsageError("--no-header: a column goes by its name, which is in the header; give numbers, or leave it out");
   }

@@ -43,10 +43,10 @@ struct ClassifyConfig {
 };
 
 void declare_train(Options& options, ClassifyConfig& config);
-/// Throws UsageError if columns are given for data without a table, or if the header is denied that names them.
-void check_columns(const Options& options, const std::string& data, const data::TableColumns& columns);
-/// Throws UsageError, for this reason, if columns are given: where no table is read.
-void refuse_columns(const Options& options, const std::string& reason);
+/// Throws UsageError if columns are given for data without a table, for this reason where no data is named, or if the
+/// header is denied that names them.
+void check_columns(const Options& options, const data::TableColumns& columns, const std::string& data,
+                   const std::string& reason_without_data);
 
 /// What is the default instead where no data is named: enough for the built-in reviews.
 const StringPairs& review_defaults();

@@ -56,14 +56,13 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
 
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
-  if (c.data.empty()) refuse_columns(options, "only with --data; without it, texts are read as in training");
   const Checkpoint saved = load_run(c.from, "classify");
   TrainedClassifier trained = restore_classifier(saved);
   if (!c.data.empty()) trained.config.data = c.data;
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
   if (options.given("header")) trained.config.columns.header = c.columns.header;
-  if (!c.data.empty()) check_columns(options, c.data, trained.config.columns);
+  check_columns(options, trained.config.columns, c.data, "only with --data; without it, texts are read as in training");
   std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
   const bool validation = !part && c.data.empty();
   if (validation && trained.config.final_run) {

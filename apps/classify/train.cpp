@@ -181,11 +181,7 @@ void train(Options& options, ClassifyConfig& config) {
   if (config.final_run && options.given("split")) {
     throw UsageError("--split: --final trains on the whole training part; leave out one of them");
   }
-  if (config.data.empty()) {
-    refuse_columns(options, "the built-in reviews have no columns; name a table with --data");
-  } else {
-    check_columns(options, config.data, config.columns);
-  }
+  check_columns(options, config.columns, config.data, "the built-in reviews have no columns; name a table with --data");
   TrainedClassifier trained;
   if (saved) trained = restore_classifier(*saved);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
