@@ -125,17 +125,18 @@ void pack_tile(Matrix<const T> a, int64_t rows, int64_t depth, T* tile) {
   }
 }
 
-/// How far apart rows of `columns` elements lie in a copy: close together, but not so that they collide.
+/// How far apart rows of `columns` elements lie in a copy: close together, but not so that they collide; whole cache
+/// lines, so that a panel's part of each row lies in no more of them than it must.
 template <class T>
 int64_t compact_stride(int64_t columns) {
-  const int64_t stride = (columns / lanes<T> + 1) * lanes<T>;
-  return collides<T>(stride) ? stride + lanes<T> : stride;
+  const int64_t stride = round_up(columns + 1, line<T>);
+  return collides_for_tiles<T>(stride) ? stride + line<T> : stride;
 }
 
 /// How many elements compact() needs room for.
 template <class T>
 constexpr int64_t compact_size(int64_t rows, int64_t columns) {
-  return (rows + 2 * lanes<T>)*(columns + 2 * lanes<T>);
+  return (rows + 2 * line<T>)*(columns + 2 * line<T>);
 }
 
 /// Copies rows x columns elements to `buffer`, in the order in which they lie, but close together.

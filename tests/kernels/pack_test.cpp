@@ -58,6 +58,17 @@ TEMPLATE_TEST_CASE("compact copies rows or columns in their order, and a single 
   }
 }
 
+TEMPLATE_TEST_CASE("rows of a copy are whole lines, near and in different places", "[pack]", float, double) {
+  using T = TestType;
+  int64_t wrong = 0;
+  for (int64_t columns = 1; columns <= 4096; ++columns) {
+    const int64_t stride = compact_stride<T>(columns);
+    wrong += stride <= columns || stride > columns + 2 * line<T> || stride % line<T> != 0;
+    wrong += collides_for_tiles<T>(stride);
+  }
+  CHECK(wrong == 0);
+}
+
 TEMPLATE_TEST_CASE("pack_tile copies columns, and of the last rows those that are there", "[pack]", float, double) {
   using T = TestType;
   constexpr int64_t depth = 9, stride = 40;
