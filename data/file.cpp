@@ -1,5 +1,6 @@
 #include "data/file.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -21,16 +22,14 @@ namespace {
 
 std::string with_line_feeds(std::string text) {
   if (text.find('\r') == text.npos) return text;
-  const char lone = text.find('\n') == text.npos ? '\n' : ' ';
   std::string result;
   result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\r') {
-      result += text[i];
-    } else if (i + 1 == text.size() || text[i + 1] != '\n') {
-      result += lone;
-    }
+  for (char byte : text) {
+    while (byte == '\n' && result.ends_with('\r')) result.pop_back();
+    result += byte;
   }
+  const bool ends_lines = std::ranges::count(result, '\r') > std::ranges::count(result, '\n');
+  std::ranges::replace(result, '\r', ends_lines ? '\n' : ' ');
   return result;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Reading files whole. Every error is one line that names the file.
 //
-// read_text is where a text from outside becomes plain: a byte-order mark at its start is dropped and the line ends
-// CRLF and CR become LF. Were that left to those who use the text, an editor's habits would end up as characters of a
+// read_text is where a text from outside becomes plain: a byte-order mark at its start is dropped and line ends become
+// LF. Were that left to those who use the text, an editor's habits would end up as characters of a
 // vocabulary, and two copies of one text would make two models.
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace reel::data {
 
-/// LF for every end of a line: CRLF or, in a text without any LF, CR. Among lines that end with LF, a CR within one is
-/// white space and becomes a space: line n must stay line n, where it translates that of another file.
+/// With LF for every end of a line: CRLF and, if most lines end so, CR. Where most end with LF, a CR within a line is
+/// white space and becomes a space: line n must stay line n, which may translate that of another file.
 std::string with_line_feeds(std::string text);
 
 /// The bytes as they are, for the byte tokenizer or for formats of their own. Throws if the file is missing, a folder,

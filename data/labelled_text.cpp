@@ -57,13 +57,13 @@ bool is_number(const std::string& column) {
 std::size_t column_index(const std::string& column, const fs::path& file, const TableRow& first_row) {
   const std::vector<std::string>& names = first_row.columns;
   if (!is_number(column)) {
-    auto at = std::find(names.begin(), names.end(), column);
+    auto at = std::ranges::find(names, column, trimmed);
     if (at == names.end()) {
       const std::string shown = brief(joined(names, ", "));
       fail(place(file, first_row), ": no column is named '", brief(column), "' here but ", shown,
            "; name columns as the first line does, or by numbers from 1 on");
     }
-    if (std::find(at + 1, names.end(), column) != names.end()) {
+    if (std::ranges::find(at + 1, names.end(), column, trimmed) != names.end()) {
       fail(place(file, first_row), ": two columns are named '", brief(column), "'; give the number of one, from 1 on");
     }
     return static_cast<std::size_t>(at - names.begin());
@@ -111,11 +111,11 @@ LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {
 
 bool TableColumns::has_header() const { return header || !is_number(label) || !is_number(text); }
 
-bool has_tables(const fs::path& path) {
+bool has_class_folders(const fs::path& path) {
   for (const char* part : {"train", "test"}) {
-    if (const auto found = find_part(path, part)) return !fs::is_directory(*found);
+    if (const auto found = find_part(path, part)) return fs::is_directory(*found);
   }
-  return !fs::is_directory(path);
+  return fs::is_directory(path) && !sorted_names(path, [](const auto& entry) { return entry.is_directory(); }).empty();
 }
 
 LabelledText read_labelled_table(const fs::path& file, const TableColumns& columns,

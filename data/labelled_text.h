@@ -41,8 +41,8 @@ struct TableColumns {
   bool has_header() const;
 };
 
-/// Whether the labelled texts of `path` are in tables, whose columns count, and not in folders.
-bool has_tables(const std::filesystem::path& path);
+/// Whether the labelled texts of `path` are in folders of classes, and not in tables, whose columns count.
+bool has_class_folders(const std::filesystem::path& path);
 
 // Those that read a part take the classes that a checkpoint has, sorted, or none: then they are those that occur, and
 // there must be two at least, in UTF-8 without control characters. Each throws, naming file and line, for a label that

@@ -4,8 +4,7 @@
 //   .csv, .CSV   RFC 4180: columns end with a comma; a column in quotes may hold commas, line ends and, doubled, quotes
 //   otherwise    columns end with a tab, rows with a line end, and quotes mean nothing
 //
-// Only LF, CRLF and, where there is neither, CR end a line: real texts hold U+0085 and U+2028 in the middle of a
-// sentence.
+// Lines end as read_text says, and nowhere else: real texts hold U+0085 and U+2028 in the middle of a sentence.
 
 #include <cstdint>
 #include <filesystem>

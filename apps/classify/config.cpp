@@ -70,9 +70,9 @@ void declare_train(Options& o, ClassifyConfig& c) {
 
 void check_columns(const Options& options, const data::TableColumns& columns, const std::string& data,
                    const std::string& reason_without_data) {
-  const bool has_tables = !data.empty() && data::has_tables(data);
+  const bool has_columns = !data.empty() && !data::has_class_folders(data);
   for (const char* name : {"label-column", "text-column", "header"}) {
-    if (has_tables || !options.given(name)) continue;
+    if (has_columns || !options.given(name)) continue;
     fail<UsageError>("--", name, ": ",
                      data.empty() ? reason_without_data : data + " has a folder per class, and no columns");
   }

@@ -40,8 +40,8 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
 
 EncodedText encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
   const data::Tokens words = data::encode(tokenizer, text);
-  const data::Keep end = config.keep == "end" ? data::Keep::end : data::Keep::start;
-  return {data::cut_to(words, config.length, end), std::ssize(words) > config.length};
+  const data::Keep keep = config.keep == "end" ? data::Keep::end : data::Keep::start;
+  return {data::cut_to(words, config.length, keep), std::ssize(words) > config.length};
 }
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,

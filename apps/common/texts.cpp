@@ -1,9 +1,11 @@
 #include "apps/common/texts.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <utility>
 
 #include "apps/common/options.h"
 #include "autograd/error.h"
@@ -28,8 +30,12 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   errno = 0;
   while (std::getline(in, lines)) {
     if (number == 0 && lines.starts_with(byte_order_mark)) lines.erase(0, byte_order_mark.size());
-    const bool is_whole_text = number == 0 && in.eof();
-    lines = data::with_line_feeds(is_whole_text ? lines : lines + '\n');
+    if (number == 0 && in.eof()) {
+      lines = data::with_line_feeds(std::move(lines));
+    } else {
+      while (lines.ends_with('\r')) lines.pop_back();
+      std::ranges::replace(lines, '\r', ' ');
+    }
     if (!lines.ends_with('\n')) lines += '\n';
     for (std::size_t begin = 0, end = 0; begin < lines.size(); begin = end + 1) {
       end = lines.find('\n', begin);

@@ -10,6 +10,7 @@ namespace reel::apps {
 
 /// Calls answer(text) for each of `arguments` or, where there are none, for each line of `in` as soon as it is there.
 /// Without its line end, and empty if it is of white space alone; a byte-order mark at the start of `in` is dropped.
+/// Lines end with LF or CRLF or, if neither is in all of `in`, with CR.
 ///
 /// Throws UsageError, before the first answer, if an argument is not UTF-8 or of white space alone, saying which by the
 /// name that the help has for it, `unit`, and its number; Error where a line is not UTF-8.

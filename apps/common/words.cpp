@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "autograd/error.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
 
@@ -22,10 +21,6 @@ std::string on_one_line(std::string_view text) { return encode_utf8(characters_o
 
 std::string excerpt(std::string_view text, std::size_t longest) {
   return encode_utf8(data::shortened(characters_of_one_line(text), longest));
-}
-
-std::string note_of_cuts(std::int64_t cut, std::int64_t length) {
-  return cut > 0 ? text("  ", cut, " cut at --max ", length) : "";
 }
 
 std::string in_quotes(std::string_view word) { return "\"" + data::printable(word) + "\""; }

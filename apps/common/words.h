@@ -2,7 +2,6 @@
 // Words and texts made fit for one line.
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,9 +12,6 @@ namespace reel::apps {
 std::string on_one_line(std::string_view text);
 /// The beginning of that, at most `longest` characters.
 std::string excerpt(std::string_view text, std::size_t longest);
-
-/// "  3 cut at --max 5", for the end of a line that scores texts; nothing if none are.
-std::string note_of_cuts(std::int64_t cut, std::int64_t length);
 
 /// `word` for a message, on one line whatever it holds (data::printable).
 std::string in_quotes(std::string_view word);

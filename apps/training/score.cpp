@@ -72,6 +72,10 @@ std::string line_of_texts(const Score& score) {
   return line;
 }
 
+std::string note_of_cuts(std::int64_t cut, std::int64_t length) {
+  return cut > 0 ? text("  ", cut, " cut at --max ", length) : "";
+}
+
 void ScoreSum::add(double loss, const Hits& more) { *this += {loss * static_cast<double>(more.all), more}; }
 
 ScoreSum& ScoreSum::operator+=(const ScoreSum& more) {

@@ -39,6 +39,8 @@ void check_finite(const Score& score, const std::string& model);
 std::string line_of_tokens(const Score& score);
 /// "accuracy 0.8745  loss 0.3021 nats  texts 25000"
 std::string line_of_texts(const Score& score);
+/// "  3 cut at --max 5", for the end of such a line; nothing if none are.
+std::string note_of_cuts(std::int64_t cut, std::int64_t length);
 
 /// A score of many batches: means over all that they predict, however they are cut.
 struct ScoreSum {

@@ -141,6 +141,10 @@ void Trainer::resume(const Checkpoint& saved) {
   } catch (const Error& error) {
     fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
   }
+  if (plan_.steps < steps_done_) {
+    fail<UsageError>("--", plan_.option, ": the run has taken ", steps_done_, " steps, and these are ", plan_.steps,
+                     " in all; say more, or leave it out with --resume");
+  }
   if (steps_done_ <= 1 && !has_own_metrics()) {
     begin_files();
   } else {

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include "apps/common/words.h"
 #include "apps/training/eval_mode.h"
 #include "autograd/ops.h"
 #include "data/batch_sampler.h"

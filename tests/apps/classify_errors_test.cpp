@@ -34,6 +34,8 @@ TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
   refused("bytes.tsv", "label\ttext\ngood\twarm\nbad\tc\xFFld\n", "bytes.tsv: not UTF-8 at byte 26, line 3");
   refused("quote.csv", "label,text\ngood,\"warm\nbad,cold\n", "quote.csv, line 2: a quote is opened and never closed");
   refused("wide/train.csv", "label,text\ngood,warm, but not hot\nbad,cold\n", "train.csv, line 2: 3 columns; need 2");
+  here.write("loose/reviews.csv", "label,text\ngood,warm\nbad,cold\n");
+  check_refused(here.train("classify", "--out run --data loose --label-column 1"), 1, "loose: holds no labelled texts");
   check_refused(here.train("classify", "--out run --text-column 3"), 1, "there is no column 3; the columns are 1 to 2");
   check_refused(here.train("classify", "--out run --text-column label"), 1, "the label and the text are both column 1");
   check_refused(here.train("classify", "--out run --split 0.001"), 2,

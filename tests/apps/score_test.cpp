@@ -80,3 +80,8 @@ TEST_CASE("a score is one line", "[score]") {
   }
   CHECK(line_of_texts(score) == "accuracy 0.4711  loss 1.7741 nats  texts 111539");
 }
+
+TEST_CASE("texts that are cut are noted, if there are any", "[score]") {
+  CHECK(note_of_cuts(2, 5) == "  2 cut at --max 5");
+  CHECK(note_of_cuts(0, 5).empty());
+}

@@ -593,6 +593,7 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   TinyTexts here;
   here.must_train(program, "--out run");
   const std::string kept = here.checkpoint("run"), metrics = here.metrics("run");
+  const auto written = fs::last_write_time(here / "run/checkpoint.safetensors");
   auto refused = [&](const std::string& options, int status, const std::string& reason) {
     check_refused(program, here.run(program, "train --resume " + options), status, reason);
   };
@@ -607,7 +608,10 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   CHECK(done.status == 0);
   CHECK_THAT(done.out, ContainsSubstring("The run has taken all its steps; for more, say " + more + "\n"));
   CHECK(here.checkpoint("run") == kept);
+  CHECK(fs::last_write_time(here / "run/checkpoint.safetensors") == written);
   CHECK(here.metrics("run") == metrics);
+  refused("--out run " + more + " 1", 2, more + ": the run has taken ");  // and not "one more"
+  CHECK(here.checkpoint("run") == kept);
 
   // What changes is saved, even if no step is left to take: where the data have gone, for instance.
   fs::rename(here / data, here / "moved");

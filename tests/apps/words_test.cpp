@@ -11,11 +11,6 @@ TEST_CASE("a word in quotes stays on its line and moves no cursor", "[words]") {
   CHECK(in_quotes("a\xFF") == "\"a\uFFFD\"");
 }
 
-TEST_CASE("texts that are cut are noted, if there are any", "[words]") {
-  CHECK(note_of_cuts(2, 5) == "  2 cut at --max 5");
-  CHECK(note_of_cuts(0, 5).empty());
-}
-
 TEST_CASE("a shell reads what was meant as one word", "[words]") {
   CHECK(shell_word("runs/my-run_2.1") == "runs/my-run_2.1");
   CHECK(shell_word("my run") == "'my run'");

@@ -33,12 +33,14 @@ TEST_CASE("read_text ends every line with LF") {
   CHECK(read_text(folder.write("windows", "a\r\nb\r\n\r\nc\r\n")) == "a\nb\n\nc\n");
   CHECK(read_text(folder.write("unix", "a\nb\n\nc")) == "a\nb\n\nc");
   CHECK(read_text(folder.write("old mac", "a\rb\r\rc\r")) == "a\nb\n\nc\n");
+  CHECK(read_text(folder.write("old, and a line of today", "a\rb\rc\n")) == "a\nb\nc\n");
+  CHECK(read_text(folder.write("windows, twice", "a\r\r\nb\r\r\n")) == "a\nb\n");
 }
 
 TEST_CASE("a lone CR among lines that end with LF ends none") {
   TemporaryFolder folder;
   CHECK(read_text(folder.write("unix", "a\rb\nc\n")) == "a b\nc\n");
-  CHECK(read_text(folder.write("mixed", "a\n\rb\r\r\nc\r")) == "a\n b \nc ");
+  CHECK(read_text(folder.write("mixed", "a\n\rb\r\r\nc\r")) == "a\n b\nc ");
 }
 
 TEST_CASE("read_text says where a file is not UTF-8, counted in the file as it lies") {

@@ -86,6 +86,16 @@ TEST_CASE("an empty review is refused by name") {
   CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train/pos/3_7.txt: is empty"));
 }
 
+TEST_CASE("white space around names and labels does not count") {
+  TemporaryFolder folder;
+  const LabelledText data =
+      read_labelled_table(folder.write("a.csv", "text , label\nfine, pos\npoor,neg\ngood,pos \n"));
+  CHECK(data.classes == Strings{"neg", "pos"});
+  CHECK(data.labels == Labels{1, 0, 1});
+  CHECK_THROWS_WITH(read_labelled_table(folder.write("b.csv", "text,label, text\nfine,pos,good\n")),
+                    ContainsSubstring("two columns are named 'text'"));
+}
+
 TEST_CASE("a table's columns are chosen by name or by number") {
   TemporaryFolder folder;
   auto named = folder.write("named.csv", "id,text,label\n1,\"fine, really\",pos\n2,poor,neg\n3,good,pos\n");

@@ -52,6 +52,13 @@ TEST_CASE("a CSV follows RFC 4180") {
   CHECK(rows[6].columns == Columns{"", "\""});
 }
 
+TEST_CASE("rows of a CSV may end with CR though a column holds an LF") {
+  TemporaryFolder folder;
+  const auto rows = read_table(folder.write("old.csv", "a,b\r\"one\ntwo\",c\rd,e\r"));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].columns == std::vector<std::string>{"one\ntwo", "c"});
+}
+
 TEST_CASE("a CSV is one whether its ending is in capitals or not") {
   TemporaryFolder folder;
   for (std::string ending : {".csv", ".CSV", ".Csv"}) {
