@@ -2,8 +2,8 @@
 // Reading files whole. Every error is one line that names the file.
 //
 // read_text is where a text from outside becomes plain: a byte-order mark at its start is dropped and line ends become
-// LF. Were that left to those who use the text, an editor's habits would end up as characters of a
-// vocabulary, and two copies of one text would make two models.
+// LF. Were that left to those who use the text, an editor's habits would end up as characters of a vocabulary, and two
+// copies of one text would make two models.
 
 #include <filesystem>
 #include <string>
