@@ -131,8 +131,7 @@ void Trainer::resume(const Checkpoint& saved) {
   load_optimizer(saved);
   try {
     task_.restore(saved);
-    steps_done_ = note(saved, "step").get<std::int64_t>();
-    if (string_pairs_from(note(saved, "options")) == kept_options(options_)) steps_saved_ = steps_done_;
+    steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
     const Json& last = note(saved, "last step");
     last_ = {score_sum_from(last.at("score")), last.at("gradient norm").number(), last.at("learning rate").number()};
     since_score_ = score_sum_from(note(saved, "since score"));
@@ -151,6 +150,9 @@ void Trainer::resume(const Checkpoint& saved) {
     metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
   }
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
+  // Options that are given anew are kept by the next save, of which there is none if no step is left.
+  const bool has_changed = string_pairs_from(note(saved, "options")) != kept_options(options_);
+  if (has_changed && steps_done_ == plan_.steps) save();
 }
 
 void Trainer::load_optimizer(const Checkpoint& saved) {
@@ -231,7 +233,7 @@ bool Trainer::take_steps() {
   progress_.reset();
   if (!metrics_) {
     claim_folder();  // before the first step
-  } else if (steps_saved_ != steps_done_) {
+  } else if (steps_saved_ < steps_done_) {
     save();
   }
   return steps_done_ >= plan_.steps;

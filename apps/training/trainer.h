@@ -136,9 +136,8 @@ class Trainer {
   std::uint32_t fingerprint_;  // of the data
   std::optional<RunFolder> folder_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none for a run without steps
-  std::int64_t steps_done_ = 0;
-  std::optional<std::int64_t> steps_saved_;  // with the options as they are
-  Step last_;                                // the step taken last
+  std::int64_t steps_done_ = 0, steps_saved_ = 0;
+  Step last_;                   // the step taken last
   bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now
   ScoreSum since_score_;        // all steps of the interval that is not over
   ScoreSum interval_score_;     // those of the one that the last step ended

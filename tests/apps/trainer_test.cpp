@@ -613,10 +613,16 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   refused("--out run " + more + " 1", 2, more + ": the run has taken ");  // and not "one more"
   CHECK(here.checkpoint("run") == kept);
 
-  // What changes is saved, even if no step is left to take: where the data have gone, for instance.
+  // What changes is saved, even if no step is left to take: where the data have gone, for instance. All else stays, and
+  // so a longer run goes on as if nothing had happened.
+  const Checkpoint before = load_run(here / "run", program);
   fs::rename(here / data, here / "moved");
   CHECK(here.run(program, "train --resume --out run --data moved").status == 0);
   CHECK(here.run(program, "eval --from run").status == 0);
+  for (const auto& [key, value] : before.notes) {
+    CAPTURE(key);
+    CHECK((note(load_run(here / "run", program), key) == value) == (key != "options"));
+  }
   CHECK(here.metrics("run") == metrics);
 }
 
