@@ -86,15 +86,20 @@ void multiply_columns(const AttentionShape& shape, const Block& block, int64_t w
                       const T* columns, Matrix<T> out) {
   constexpr int64_t queries_at_once = std::min<int64_t>(panel_width<T>, 16);  // steps of 8 cost more than they save
   const int64_t count = has_masks ? block.queries.size() : padded<T>(block.queries.size());
-  for (int64_t i = 0; i < count; i += panel_width<T>) {
-    const T* const panel = columns + i * width;
-    const int64_t end = std::min(count, i + panel_width<T>);
-    int64_t begun = 0;  // keys
-    for (int64_t j = i; j < end; j += queries_at_once) {
-      const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + queries_at_once);
-      matmul<T>(seen - begun, end - j, width, a.at(begun, 0), {panel + j - i, panel_width<T>, 1}, out.at(begun, j).data,
-                out.row_stride);
-      begun = seen;
+  // Every panel reads all keys: these are so few at a time that they stay in the second cache until the last one has.
+  for (int64_t first = 0; first < block.keys.size(); first += key_block) {
+    const int64_t last = std::min(first + key_block, block.keys.size());
+    for (int64_t i = 0; i < count; i += panel_width<T>) {
+      const T* const panel = columns + i * width;
+      const int64_t end = std::min(count, i + panel_width<T>);
+      int64_t begun = first;  // keys
+      for (int64_t j = i; j < end; j += queries_at_once) {
+        const int64_t seen = keys_seen(shape, block.keys, block.queries.begin + j + queries_at_once);
+        const Range keys{begun, std::clamp(seen, begun, last)};
+        matmul<T>(keys.size(), end - j, width, a.at(keys.begin, 0), {panel + j - i, panel_width<T>, 1},
+                  out.at(keys.begin, j).data, out.row_stride);
+        begun = keys.end;
+      }
     }
   }
 }

@@ -34,9 +34,6 @@ struct TwoParts {
   Vec<float> high, low;
 };
 
-using Floats = Vec<float>::register_type;
-using Integers __attribute__((vector_size(sizeof(Floats)))) = std::int32_t;
-
 inline Integers bits_of(const Vec<float>& x) { return std::bit_cast<Integers>(static_cast<Floats>(x)); }
 inline Vec<float> from_bits(Integers bits) { return std::bit_cast<Floats>(bits); }
 
@@ -61,12 +58,12 @@ inline TwoParts log2_in_two_parts(const Vec<float>& x) {
 
 /// 2^(y x) for |y x| < 126: with n = y x, rounded, and r = y x - n, it is 2^n (1 + r ln 2 + r² (...)).
 inline Vec<float> exp2_of_product(const Vec<float>& y, const TwoParts& x) {
-  const Vec<float> no_fraction(0x1.8p23f), one(1.0f), ln_2(std::numbers::ln2_v<float>);
-  const Vec<float> n = fma(y, x.high, no_fraction) - no_fraction, r = fma(y, x.low, fma(y, x.high, -n));
+  const Vec<float> one(1.0f), ln_2(std::numbers::ln2_v<float>), shifted = fma(y, x.high, splat(no_fraction));
+  const Vec<float> n = shifted - splat(no_fraction), r = fma(y, x.low, fma(y, x.high, -n));
   const Vec<float> linear = fma(r, ln_2, one), linear_low = fma(r, ln_2, one - linear);
   constexpr float c[] = {0.240226507f, 0.0555038042f, 0.00961808208f, 0.00133816898f, 0.000154535635f};
   const Vec<float> power = linear + fma(r * r, polynomial(c, r), linear_low);
-  return from_bits(bits_of(power) + (__builtin_convertvector(static_cast<Floats>(n), Integers) << 23));
+  return times_power_of_2(power, shifted);
 }
 }  // namespace detail
 

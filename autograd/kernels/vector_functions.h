@@ -7,7 +7,9 @@
 // simd.h includes this file: code that could have the one without the other would call xsimd's own functions, which are
 // found by the type of their argument.
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <type_traits>
 
@@ -35,6 +37,27 @@ Vec<T> odd_quotient(const T (&p)[M], const T (&q)[N], const Vec<T>& x, T last) {
   const Vec<T> near_0 = clamp(x, last), square = near_0 * near_0;
   return clamp(Vec<T>(near_0 * divide(polynomial(p, square), polynomial(q, square))), T(1));
 }
+
+using Floats = Vec<float>::register_type;
+using Integers __attribute__((vector_size(sizeof(Floats)))) = std::int32_t;
+using Bits __attribute__((vector_size(sizeof(Floats)))) = std::uint32_t;
+
+/// What is added to a number of up to 22 bits to round it to an integer, which then stands in the sum's last bits.
+inline constexpr float no_fraction = 0x1.8p23f;
+
+/// 2^n y for shifted = n + no_fraction, if neither y nor the result is denormal or too large.
+inline Vec<float> times_power_of_2(const Vec<float>& y, const Vec<float>& shifted) {
+  const auto n = std::bit_cast<Bits>(static_cast<Floats>(shifted)) << 23;
+  return std::bit_cast<Floats>(std::bit_cast<Bits>(static_cast<Floats>(y)) + n);
+}
+
+/// e^(x - n ln 2), a polynomial as in xsimd. With n = x / ln 2, rounded, 2^n times this is e^x.
+inline Vec<float> exp_of_rest(const Vec<float>& x, const Vec<float>& n) {
+  constexpr float c[] = {0.5f, 0.166666657f, 0.0416657962f, 0.00833345205f, 0.00139819994f, 0.000198756912f};
+  // ln 2 in two parts: n times the first one is exact.
+  const Vec<float> r = fma(n, splat(2.12194440e-4f), fma(n, splat(-0.693359375f), x));
+  return fma(polynomial(c, r), r * r, r + splat(1.0f));
+}
 }  // namespace detail
 
 template <class T>
@@ -48,15 +71,11 @@ Vec<T> sqrt(const Vec<T>& x) {
 }
 
 #if XSIMD_WITH_AVX512F
-/// e^x = 2^n e^r with n = x / ln 2, rounded, and a polynomial for e^r, as in xsimd. The machine's own way to multiply
-/// by 2^n knows when to overflow; without it, what is too large or too small must be found by comparing.
+/// The machine's own way to multiply by 2^n knows when the result is too large or too small.
 inline Vec<float> exp(const Vec<float>& x) {
-  constexpr float c[] = {0.5f, 0.166666657f, 0.0416657962f, 0.00833345205f, 0.00139819994f, 0.000198756912f};
   const Vec<float> near_0 = max(splat(-105.0f), min(splat(90.0f), x));  // beyond, it is 0 or infinity; NaN stays
   const Vec<float> n = _mm512_roundscale_ps(near_0 * splat(std::numbers::log2e_v<float>), _MM_FROUND_TO_NEAREST_INT);
-  // ln 2 in two parts: n times the first one is exact.
-  const Vec<float> r = fma(n, splat(2.12194440e-4f), fma(n, splat(-0.693359375f), near_0));
-  return _mm512_scalef_ps(fma(detail::polynomial(c, r), r * r, r + splat(1.0f)), n);
+  return _mm512_scalef_ps(detail::exp_of_rest(near_0, n), n);
 }
 
 /// ln x = n ln 2 + ln(1 + r) with x = 2^n (1 + r), r from -1/4 to 1/2, and ln(1 + r) = r + r² times a polynomial,
@@ -70,16 +89,27 @@ inline Vec<float> log(const Vec<float>& x) {
   const Vec<float> r = mantissa - splat(1.0f);
   return fma(n, splat(std::numbers::ln2_v<float>), fma(detail::polynomial(c, r), r * r, r));
 }
+#else
+/// 2^n goes into the exponent. What would be denormal is 0; what may be too large, or is NaN, is rare.
+inline Vec<float> exp(const Vec<float>& x) {
+  auto normal = [](const Vec<float>& below_88) {
+    const Vec<float> shifted = fma(below_88, splat(std::numbers::log2e_v<float>), splat(detail::no_fraction));
+    const Vec<float> rest = detail::exp_of_rest(below_88, shifted - splat(detail::no_fraction));
+    return select(below_88 < splat(-87.3365f), splat(0.0f), detail::times_power_of_2(rest, shifted));
+  };
+  const Vec<float> y = normal(x);
+  const Mask<float> is_usual = x <= splat(88.0f);
+  if (all(is_usual)) return y;
+  const Vec<float> large = normal(min(splat(100.0f), x) - splat(20.0f)) * splat(4.85165195e8f);  // e^(x - 20) e^20
+  return select(is_usual, y, select(is_nan(x), x, large));
+}
 #endif
 
-template <class T>
-Vec<T> exp(const Vec<T>& x) {
-  // xsimd calls everything above this infinite, although e^x overflows only 0.35 (f32) or 0.7 (f64) later.
-  constexpr T last = std::is_same_v<T, float> ? T(88) : T(709);
-  Vec<T> y = xsimd::exp(x);
-  auto late = x > splat(last);
-  if (any(late)) y = select(late, xsimd::exp(x - splat(T(1))) * splat(std::numbers::e_v<T>), y);
-  return y;
+/// xsimd calls everything above 709 infinite, although e^x overflows only 0.7 later.
+inline Vec<double> exp(const Vec<double>& x) {
+  const Mask<double> late = x > splat(709.0);
+  const Vec<double> y = xsimd::exp(x);
+  return any(late) ? select(late, xsimd::exp(x - splat(1.0)) * splat(std::numbers::e), y) : y;
 }
 
 template <class T>
