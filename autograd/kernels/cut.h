@@ -15,7 +15,8 @@ namespace reel::kernels {
 // turn, one below the other. The deeper a panel is, the less often c is visited; at this depth it still fits the second
 // cache together with the rows of a that go with it. Where a lies row by row, a tile's 14 rows are 14 lines for every
 // 16 of the k; column by column, each k has a line or two of its own, and half as many k fill the first cache. Half
-// as many are better where a is copied, too: a tile's part of it should stay there together with a panel.
+// as many are better where a is copied, too: a tile's part of it should stay there together with a panel. Low
+// tiles have a small part of it; they gain more where c is visited less often.
 inline constexpr int64_t slab_depth = 512;
 inline constexpr int64_t shallow_slab_depth = slab_depth / 2;
 

@@ -74,7 +74,7 @@ Strategy choose(const Product<T>& x) {
                            (x.a.col_stride == 1 || along_columns);
   // cut.h says why slabs differ in depth. A narrow c is an exception: visits of it are the larger part of the work.
   const bool is_narrow = x.n <= panel_width<T> * block_panels;
-  const bool is_shallow = along_columns || (copies_a && !is_narrow);
+  const bool is_shallow = along_columns || (copies_a && !is_narrow && !tiles_are_low);
   const int64_t depth = is_shallow ? shallow_slab_depth : slab_depth;
   return {along_columns,
           copies_a,
