@@ -11,6 +11,12 @@
 namespace reel::nn {
 namespace {
 
+void check_sampling(const Sampling& sampling) {
+  if (!(sampling.temperature >= 0)) fail("sample: temperature is ", sampling.temperature, "; need temperature >= 0");
+  if (sampling.top_k < 0) fail("sample: top_k is ", sampling.top_k, "; need top_k >= 0, where 0 means all");
+  if (!(sampling.top_p >= 0)) fail("sample: top_p is ", sampling.top_p, "; need top_p >= 0");
+}
+
 void check_log_probs(std::span<const double> log_probs) {
   double highest = -std::numeric_limits<double>::infinity();
   for (const double log_prob : log_probs) {
@@ -23,12 +29,14 @@ void check_log_probs(std::span<const double> log_probs) {
 }  // namespace
 
 std::int32_t sample(std::span<const double> log_probs, const Sampling& sampling, Generator& generator) {
+  check_sampling(sampling);
   check_log_probs(log_probs);
   std::vector<std::int32_t> order(log_probs.size());
   std::iota(order.begin(), order.end(), 0);
   auto log_prob = [&](std::int32_t token) { return log_probs[static_cast<std::size_t>(token)]; };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return log_prob(a) > log_prob(b); });
   if (sampling.temperature == 0) return order.front();
+  std::erase_if(order, [&](std::int32_t token) { return std::isinf(log_prob(token)); });  // at any temperature
 
   std::vector<double> weights;
   for (std::int32_t token : order) {

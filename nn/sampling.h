@@ -10,12 +10,13 @@ namespace reel::nn {
 
 /// How it is drawn.
 struct Sampling {
-  double temperature = 1;  // >= 0: 0 takes the most probable token, 1 the model's own distribution
+  double temperature = 1;  // >= 0: 0 takes the most probable token, 1 the model's own distribution, infinity any
   std::int64_t top_k = 0;  // only the k most probable; 0 for all
-  double top_p = 1;        // only the most probable that together have this probability > 0. Holtzman et al. (2019)
+  double top_p = 1;        // only the most probable that together have this probability >= 0. Holtzman et al. (2019)
 };
 
-/// An index of `log_probs`, as Reader::read() returns them. Throws if they are none: a NaN, or all -infinity.
+/// An index of `log_probs`, as Reader::read() returns them; never one of probability 0. Throws if they are none: a NaN,
+/// or all -infinity.
 std::int32_t sample(std::span<const double> log_probs, const Sampling& sampling, Generator& generator);
 
 }  // namespace reel::nn

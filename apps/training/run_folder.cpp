@@ -29,7 +29,10 @@ void link_or_copy(const fs::path& path, const fs::path& name) {
 RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
   ensure_folder(path_);
   lock_.emplace(path_);
-  for (const fs::path& file : {checkpoint(), metrics(), report()}) remove_left_over(file);
+  for (const fs::path& file : {checkpoint(), metrics(), report()}) {
+    if (fs::is_directory(file)) fail(file.string(), " is a folder; a run keeps a file of that name");
+    remove_left_over(file);
+  }
 }
 
 fs::path RunFolder::checkpoint() const { return checkpoint_path(path_); }

@@ -12,7 +12,7 @@ namespace reel::apps {
 class RunFolder {
  public:
   /// Makes it where it is missing, and keeps other runs out of it while this object lives. Throws if another one is
-  /// writing into it, or if no files can be made in it.
+  /// writing into it, or if its files cannot be made in it.
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path checkpoint() const;

@@ -104,17 +104,20 @@ std::string tensorboard_record(std::string_view event) {
   return length + masked_crc(length) + std::string(event) + masked_crc(event);
 }
 
-EventFile::EventFile(const fs::path& folder, int64_t first_step) {
+EventFile::EventFile(const fs::path& folder) {
   ensure_folder(folder);
   double now = seconds_since_1970();
   path_ = new_file(folder, now);
   file_.open(path_, std::ios::binary | std::ios::app);
   write(version_event(now));
-  write(start_event(now, first_step));
 }
 
 void EventFile::add_scalar(std::string_view tag, double value, int64_t step) {
-  write(scalar_event(seconds_since_1970(), step, tag, static_cast<float>(value)));
+  const double now = seconds_since_1970();
+  // Not before: a run that ends without a step has nothing in place of what an earlier one has left.
+  if (!has_begun_) write(start_event(now, step));
+  has_begun_ = true;
+  write(scalar_event(now, step, tag, static_cast<float>(value)));
 }
 
 void EventFile::write(std::string_view event) {

@@ -31,10 +31,10 @@ std::string tensorboard_record(std::string_view event);
 
 class EventFile {
  public:
-  /// Makes the folder and, in it, a new file events.out.tfevents.TIME.HOST whose first event will be of `first_step`.
-  explicit EventFile(const std::filesystem::path& folder, int64_t first_step = 0);
+  /// Makes the folder and, in it, a new file events.out.tfevents.TIME.HOST.
+  explicit EventFile(const std::filesystem::path& folder);
 
-  /// Appends one scalar, flushed at once. Throws where it cannot be written.
+  /// Appends one scalar, flushed at once; the first one begins the run, at its step. Throws where it cannot be written.
   void add_scalar(std::string_view tag, double value, int64_t step);
 
  private:
@@ -42,6 +42,7 @@ class EventFile {
 
   std::filesystem::path path_;
   std::ofstream file_;
+  bool has_begun_ = false;
 };
 
 }  // namespace reel::apps

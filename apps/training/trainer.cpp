@@ -206,7 +206,7 @@ void Trainer::introduce() const {
 }
 
 bool Trainer::take_steps() {
-  events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir, steps_done_ + (is_recorded_ ? 1 : 0));
+  events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir);
   if (steps_done_ == 0) {
     task_.show("before training", score_);
   } else if (is_recorded_ && is_scored()) {

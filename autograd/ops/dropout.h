@@ -10,13 +10,14 @@
 
 namespace reel {
 
-/// Drops with probability p < 1 by the random words from `start` on, which begins a block.
+/// Drops with probability p < 1, as nearly as 32 random bits can, by the random words from `start` on, which begins a
+/// block. The scale is that of the probability that this comes to: however near p is to 1, means stay what they are.
 inline kernels::DropoutMask dropout_mask(double p, const Generator::State& start) {
   const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
   return {.key = start.seed,
           .first_block = start.position / kernels::words_per_block,
           .threshold = threshold,
-          .scale = 1 / (1 - p)};
+          .scale = 0x1p32 / (0x1p32 - threshold)};
 }
 
 }  // namespace reel

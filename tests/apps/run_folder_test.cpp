@@ -50,6 +50,14 @@ TEST_CASE("a run takes over a folder, and keeps what an earlier one has left the
   CHECK(folder.take_over([] {}) == here / "run/previous-2.safetensors");
 }
 
+TEST_CASE("a folder that has folders in the places of files is refused", "[run folder]") {
+  for (const char* file : {"checkpoint.safetensors", "metrics.csv", "report.html"}) {
+    TemporaryFolder here;
+    fs::create_directories(here / "run" / file);
+    CHECK_THROWS_WITH(RunFolder(here / "run"), ContainsSubstring(std::string(file) + " is a folder"));
+  }
+}
+
 TEST_CASE("a folder is one run's at a time, and what killed ones left unfinished is removed", "[run folder]") {
   TemporaryFolder here;
   {

@@ -115,6 +115,13 @@ TEST_CASE("powers agree with the C library") {
   }
 }
 
+TEST_CASE("a power is finite where its parts would not be") {
+  for (const double x : {8e-20, -8e-20}) {
+    CHECK(pow(tensor({1}, {x}), -2).item() == Approx(1 / (x * x)));
+    CHECK(gradient_of([](const Tensor& v) { return pow(v, -1); }, tensor({1}, {x}))[0] == Approx(-1 / (x * x)));
+  }
+}
+
 TEST_CASE("a power of zero") {
   CHECK(pow(f64({4}, {0, 0, 0, 0}), f64({4}, {0, 0.5, 2, -1})).to_vector() == Values{1, 0, 0, infinity});
   CHECK(pow(scalar(0), 0).item() == 1);

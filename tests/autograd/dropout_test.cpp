@@ -1,3 +1,5 @@
+#include "autograd/ops/dropout.h"
+
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -11,10 +13,20 @@ TEST_CASE("dropout zeroes a share p and keeps the mean") {
     int64_t zeroed = 0;
     for (const double value : values) {
       zeroed += value == 0;
-      if (value != 0) CHECK(value == 1 / (1 - p));
+      if (value != 0) CHECK(value == Approx(1 / (1 - p)).epsilon(1e-8));
     }
     const double deviation = std::sqrt(count * p * (1 - p));
     CHECK(std::abs(static_cast<double>(zeroed) - count * p) < 5 * deviation);
+  }
+}
+
+TEST_CASE("dropout keeps the mean however near p is to 0 or 1") {
+  for (const double p : {1e-12, 1e-9, 0.1, 1 - 1e-9, 1 - 1e-10, 1 - 1e-15}) {
+    const kernels::DropoutMask mask = dropout_mask(p, {});
+    const double kept = 1 - std::ldexp(mask.threshold, -32);  // the share of words that are not below it
+    INFO("p is 1 - " << 1 - p);
+    CHECK(kept * mask.scale == Approx(1).epsilon(1e-15));
+    CHECK(std::abs(kept - (1 - p)) <= 0x1p-32);
   }
 }
 

@@ -72,6 +72,7 @@ TEST_CASE("top-k draws from the k most probable") {
 TEST_CASE("top-p draws from the fewest that reach p") {
   const std::vector<double> log_probs = logs({0.1, 0.4, 0.2, 0.3});
   check_shares(log_probs, {.top_p = 1e-9}, {0, 1, 0, 0});
+  check_shares(log_probs, {.top_p = 0}, {0, 1, 0, 0});
   static_cast<void>(ones({1}) + 1.0);  // from here on denormals count as 0: then, too, one token is left
   check_shares(log_probs, {.top_p = 1e-310}, {0, 1, 0, 0});
   check_shares(log_probs, {.top_p = 0.39}, {0, 1, 0, 0});
@@ -81,6 +82,24 @@ TEST_CASE("top-p draws from the fewest that reach p") {
   // p counts after the temperature and within the k most probable.
   check_shares(log_probs, {.temperature = 0.5, .top_p = 0.5}, {0, 1, 0, 0});
   check_shares(log_probs, {.top_k = 2, .top_p = 0.5}, {0, 1, 0, 0});
+}
+
+TEST_CASE("what is impossible is never drawn") {
+  const std::vector<double> log_probs = logs({0, 0.7, 0, 0.3, 0});
+  check_shares(log_probs, {.temperature = infinity}, {0, 1, 0, 1, 0});
+  check_shares(log_probs, {.temperature = 1e300}, {0, 1, 0, 1, 0});
+  check_shares(log_probs, {.top_k = 4}, {0, 0.7, 0, 0.3, 0});
+}
+
+TEST_CASE("a way of sampling that is none is refused") {
+  Generator generator(1);
+  const std::vector<double> log_probs = logs({0.5, 0.5});
+  const double not_a_number = std::nan("");
+  for (const Sampling& wrong : {Sampling{.temperature = -1}, Sampling{.temperature = not_a_number},
+                                Sampling{.top_k = -1}, Sampling{.top_p = -0.5}, Sampling{.top_p = not_a_number}}) {
+    CHECK_THROWS_AS(sample(log_probs, wrong, generator), Error);
+  }
+  CHECK_THROWS_WITH(sample(log_probs, {.temperature = -1}, generator), ContainsSubstring("temperature is -1; need"));
 }
 
 TEST_CASE("what is no distribution cannot be drawn from") {
