@@ -125,8 +125,9 @@ void pack_tile(Matrix<const T> a, int64_t rows, int64_t depth, T* tile) {
   }
 }
 
-/// How far apart rows of `columns` elements lie in a copy: close together, but not so that they collide; whole cache
-/// lines, so that a panel's part of each row lies in no more of them than it must.
+/// How far apart rows of `columns` elements lie in a copy: close together, but not so that they collide, as they might
+/// without a gap, for widths mostly are powers of two; whole cache lines, so that a panel's part of each row lies in no
+/// more of them than it must.
 template <class T>
 int64_t compact_stride(int64_t columns) {
   const int64_t stride = round_up(columns + 1, line<T>);
