@@ -34,16 +34,14 @@ struct TwoParts {
   Vec<float> high, low;
 };
 
-inline Integers bits_of(const Vec<float>& x) { return std::bit_cast<Integers>(static_cast<Floats>(x)); }
-inline Vec<float> from_bits(Integers bits) { return std::bit_cast<Floats>(bits); }
-
 /// log2 x = n + log2 m for x = 2^n m, with m from √½ to √2; x is positive and not denormal. With s = (m - 1) / (m + 1),
 /// log2 m = 2 / ln 2 (s + s³ / 3 + s⁵ / 5 + ...).
 inline TwoParts log2_in_two_parts(const Vec<float>& x) {
   const Vec<float> one(1.0f), factor(2.88539004f), factor_low(3.85192598e-8f);  // 2 / ln 2
-  const Integers bits = bits_of(x), beyond_root_of_half = bits - 0x3f3504f3;
-  const Vec<float> n = __builtin_convertvector(beyond_root_of_half >> 23, Floats);
-  const Vec<float> m = from_bits(bits - (beyond_root_of_half & ~0x7fffff));
+  using Integers __attribute__((vector_size(sizeof(Floats)))) = std::int32_t;
+  const Bits bits = bits_of(x), beyond_root_of_half = bits - 0x3f3504f3u;
+  const Vec<float> n = __builtin_convertvector(std::bit_cast<Integers>(beyond_root_of_half) >> 23, Floats);
+  const Vec<float> m = from_bits(bits - (beyond_root_of_half & ~0x7fffffu));
 
   const Vec<float> sum = m + one, sum_low = m - (sum - one), inverse = divide(one, sum);
   const Vec<float> s = (m - one) * inverse, s_low = fma(-s, sum_low, fma(-s, sum, m - one)) * inverse, square = s * s;

@@ -39,16 +39,17 @@ Vec<T> odd_quotient(const T (&p)[M], const T (&q)[N], const Vec<T>& x, T last) {
 }
 
 using Floats = Vec<float>::register_type;
-using Integers __attribute__((vector_size(sizeof(Floats)))) = std::int32_t;
 using Bits __attribute__((vector_size(sizeof(Floats)))) = std::uint32_t;
+
+inline Bits bits_of(const Vec<float>& x) { return std::bit_cast<Bits>(static_cast<Floats>(x)); }
+inline Vec<float> from_bits(Bits bits) { return std::bit_cast<Floats>(bits); }
 
 /// What is added to a number of up to 22 bits to round it to an integer, which then stands in the sum's last bits.
 inline constexpr float no_fraction = 0x1.8p23f;
 
 /// 2^n y for shifted = n + no_fraction, if neither y nor the result is denormal or too large.
 inline Vec<float> times_power_of_2(const Vec<float>& y, const Vec<float>& shifted) {
-  const auto n = std::bit_cast<Bits>(static_cast<Floats>(shifted)) << 23;
-  return std::bit_cast<Floats>(std::bit_cast<Bits>(static_cast<Floats>(y)) + n);
+  return from_bits(bits_of(y) + (bits_of(shifted) << 23));
 }
 
 /// e^(x - n ln 2), a polynomial as in xsimd. With n = x / ln 2, rounded, 2^n times this is e^x.
