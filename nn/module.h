@@ -10,9 +10,9 @@
 //     };
 //
 // The dotted names (hidden.weight) are those of the PyTorch models that Reel follows, so that weights cross over in
-// both directions. Parameters are handles: a copy of a module shares them, as in PyTorch, and the mode, too. What is not
-// named is not trained, saved or set to evaluation. To give a parameter other numbers, copy() them into it: assigned, a
-// tensor takes the place of the named one in the layer alone.
+// both directions. Parameters are handles: a copy of a module shares them, as in PyTorch, and its mode, too. What is
+// not named is not trained, saved or set to evaluation. To give a parameter other numbers, copy() them into it:
+// assigned, a tensor takes the place of the named one in the layer alone.
 
 #include <memory>
 #include <string>
