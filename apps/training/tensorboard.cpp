@@ -112,12 +112,10 @@ EventFile::EventFile(const fs::path& folder) {
   write(version_event(now));
 }
 
+void EventFile::begin(int64_t step) { write(start_event(seconds_since_1970(), step)); }
+
 void EventFile::add_scalar(std::string_view tag, double value, int64_t step) {
-  const double now = seconds_since_1970();
-  // Not before: a run that ends without a step has nothing in place of what an earlier one has left.
-  if (!has_begun_) write(start_event(now, step));
-  has_begun_ = true;
-  write(scalar_event(now, step, tag, static_cast<float>(value)));
+  write(scalar_event(seconds_since_1970(), step, tag, static_cast<float>(value)));
 }
 
 void EventFile::write(std::string_view event) {

@@ -34,7 +34,10 @@ class EventFile {
   /// Makes the folder and, in it, a new file events.out.tfevents.TIME.HOST.
   explicit EventFile(const std::filesystem::path& folder);
 
-  /// Appends one scalar, flushed at once; the first one begins the run, at its step. Throws where it cannot be written.
+  /// From `step` on, the run is in this file: what other files of the folder say of such steps is forgotten.
+  void begin(int64_t step);
+
+  /// Appends one scalar, flushed at once. Throws where it cannot be written.
   void add_scalar(std::string_view tag, double value, int64_t step);
 
  private:
@@ -42,7 +45,6 @@ class EventFile {
 
   std::filesystem::path path_;
   std::ofstream file_;
-  bool has_begun_ = false;
 };
 
 }  // namespace reel::apps

@@ -207,6 +207,7 @@ void Trainer::introduce() const {
 
 bool Trainer::take_steps() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir);
+  if (metrics_) events_->begin(steps_done_ + (is_recorded_ ? 1 : 0));  // a new run has not claimed its folder yet
   if (steps_done_ == 0) {
     task_.show("before training", score_);
   } else if (is_recorded_ && is_scored()) {
@@ -335,6 +336,7 @@ void Trainer::claim_folder() {
     std::cout << "An earlier run's checkpoint is kept as " << kept->string() << std::endl;
   }
   begin_files();
+  if (events_) events_->begin(1);
 }
 
 void Trainer::save() {

@@ -13,10 +13,10 @@
 namespace reel::kernels::attention_blocks {
 
 // What is worked on at once. Forward, a block of queries meets all keys: few enough queries that their scores stay in
-// the second cache, and enough of them that a pass over keys and values pays. Backward, a block of keys meets a larger
-// block of queries (attention_backward.cpp). Within a block, products leave out what nobody sees: those that compute
-// scores stop at the last key that a panel of queries sees, the others leave out what lies outside the band of the
-// weights.
+// the second cache, and enough of them that a pass over keys and values pays. Scores are computed a block of keys at a
+// time, even so. Backward, a block of keys meets a larger block of queries (attention_backward.cpp). Within a block,
+// products leave out what nobody sees: those that compute scores stop at the last key that a panel of queries sees, the
+// others leave out what lies outside the band of the weights.
 inline constexpr int64_t query_block = 64;
 inline constexpr int64_t key_block = 128;
 static_assert(query_block % panel_width<float> == 0);

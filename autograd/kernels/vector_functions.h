@@ -96,7 +96,7 @@ inline Vec<float> exp(const Vec<float>& x) {
   auto normal = [](const Vec<float>& below_88) {
     const Vec<float> shifted = fma(below_88, splat(std::numbers::log2e_v<float>), splat(detail::no_fraction));
     const Vec<float> rest = detail::exp_of_rest(below_88, shifted - splat(detail::no_fraction));
-    return select(below_88 < splat(-87.3365f), splat(0.0f), detail::times_power_of_2(rest, shifted));
+    return select(below_88 < splat(-87.33654f), splat(0.0f), detail::times_power_of_2(rest, shifted));
   };
   const Vec<float> y = normal(x);
   const Mask<float> is_usual = x <= splat(88.0f);

@@ -67,7 +67,10 @@ Tensor pow(const Tensor& x, double exponent) {
     if (exponent == 0.5) return kernels::sqrt(v);
     if (exponent == -0.5) return divide(one, kernels::sqrt(v));
     if (exponent == -1) return divide(one, v);
-    if (exponent == -2) return divide(divide(one, v), v);  // v * v may be 0, or denormal, where this is finite
+    if (exponent == -2) {  // not 1 / v²: v² may be 0, or denormal, where this is finite
+      const auto inverse = divide(one, v);
+      return inverse * inverse;
+    }
     return kernels::pow(v, splat(static_cast<T>(exponent)));
   };
   return record("pow", {x}, map("pow", power, x), [x, exponent](const Tensor& dy, Grads& grads) {

@@ -7,7 +7,7 @@
 namespace reel {
 namespace {
 
-/// y = x m, m = 0 with probability p, else 1 / (1 - p)          dx = dy m
+/// y = x m, m = 0 with probability p, else 1 / (1 - p), as dropout_mask() rounds p          dx = dy m
 /// The mask m is a function of `start`: the backward pass draws it again instead of keeping it.
 Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
   const Tensor values = contiguous_values(x);

@@ -10,8 +10,8 @@
 
 namespace reel {
 
-/// Drops with probability p < 1, as nearly as 32 random bits can, by the random words from `start` on, which begins a
-/// block. The scale is that of the probability that this comes to: however near p is to 1, means stay what they are.
+/// Drops with probability p < 1, rounded down to a multiple of 2^-32, by the random words from `start` on, which begins
+/// a block. The scale is that of the rounded p: however near p is to 1, means stay what they are.
 inline kernels::DropoutMask dropout_mask(double p, const Generator::State& start) {
   const auto threshold = static_cast<std::uint32_t>(std::min(std::ldexp(p, 32), 0x1p32 - 1));
   return {.key = start.seed,

@@ -94,9 +94,10 @@ TEST_CASE("an event file holds what was added, and each scalar at once", "[tenso
   REQUIRE(files.size() == 1);
   CHECK(files[0].filename().string().starts_with("events.out.tfevents."));
   std::vector<std::string> events = events_in(files[0]);
-  REQUIRE(events.size() == 1);  // a run that has not begun leaves those of others as they are
+  REQUIRE(events.size() == 1);
   CHECK_THAT(events[0], ContainsSubstring("brain.Event:2"));
 
+  file.begin(12);
   file.add_scalar("train/loss", 2.5, 12);
   file.add_scalar("train/loss", std::nan(""), 13);
   file.add_scalar(std::string(1000, 't'), -std::numeric_limits<double>::infinity(), 1'000'000'000'000);
@@ -129,7 +130,7 @@ TEST_CASE("event files that are begun at once are files of their own", "[tensorb
   for (std::thread& thread : threads) thread.join();
   const auto files = files_in(folder.path());
   CHECK(files.size() == runs * rounds);
-  for (const auto& file : files) CHECK(events_in(file).size() == 3);
+  for (const auto& file : files) CHECK(events_in(file).size() == 2);
 }
 
 TEST_CASE("an event file that cannot be written is an error", "[tensorboard]") {

@@ -3,6 +3,7 @@
 
 #include "apps/training/trainer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <regex>
@@ -12,6 +13,7 @@
 #include "apps/classify/model.h"
 #include "apps/generate/model.h"
 #include "apps/training/metrics_reader.h"
+#include "apps/training/tensorboard.h"
 #include "apps/translate/model.h"
 #include "autograd/creation.h"
 #include "nn/layers.h"
@@ -31,6 +33,20 @@ std::string events(const TinyTexts& here, const std::string& run) {
     if (entry.path().filename().string().starts_with("events.out.tfevents.")) return read_file(entry.path());
   }
   return "";
+}
+
+/// The steps from which on event files in a run's folder say that they hold it, in order.
+std::vector<int> starts(const TinyTexts& here, const std::string& run) {
+  std::vector<int> steps;
+  for (const auto& entry : fs::directory_iterator(here / run)) {
+    if (!entry.path().filename().string().starts_with("events.out.tfevents.")) continue;
+    const std::string content = read_file(entry.path());
+    for (int step = 0; step < 10; ++step) {
+      if (content.find(start_event(0, step).substr(9)) != content.npos) steps.push_back(step);
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
 }
 
 /// The lines that say what training came to since the last score.
@@ -890,6 +906,27 @@ TEST_CASE("where TensorBoard's files fill the disk, no step is lost", "[trainer]
   const auto step = note(load_checkpoint(here / "run/checkpoint.safetensors", "generate"), "step").get<std::int64_t>();
   CHECK(step > 1);
   CHECK(step == count_lines(here.metrics("run")) - 1);
+}
+
+TEST_CASE("curves of an earlier run are forgotten once another has the folder, and not before", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 3 --out run");
+  CHECK(starts(here, "run") == std::vector{1});
+  CHECK(here.train("generate", "--lr-warmup 0 -l 1e300 --out run").status == 1);
+  CHECK(starts(here, "run") == std::vector{1});
+  here.must_train("generate", "-N 3 --out run");
+  CHECK(starts(here, "run") == std::vector{1, 1});
+}
+
+TEST_CASE("curves go no further than the checkpoint that a run is resumed from", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 2 --out run");
+  const std::string saved = here.checkpoint("run");
+  here.must_train("generate", "--resume -N 4 --out run");
+  CHECK(starts(here, "run") == std::vector{1, 3});
+  here.write("run/checkpoint.safetensors", saved);  // as if it had been killed before the next save
+  here.must_train("generate", "--resume -N 2 --out run");
+  CHECK(starts(here, "run") == std::vector{1, 3, 3});
 }
 
 TEST_CASE("training that diverges ends, and what was saved is kept", "[trainer]") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <iomanip>
 #include <limits>
 #include <random>
 #include <vector>
@@ -68,6 +69,16 @@ TEMPLATE_TEST_CASE("functions agree with the C library", "[vector_functions]", f
   check_function<T>([](const Vec<T>& x) { return tanh(x); }, std::tanh, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 3);
   check_function<T>([](const Vec<T>& x) { return erf(x); }, std::erf, 1e-8l, 100.0l, sizeof(T) == 4 ? 7 : 90);
   check_function<T>([](const Vec<T>& x) { return sqrt(x); }, std::sqrt, Limits::min(), Limits::max(), 0.5);
+}
+
+TEST_CASE("exp is right to the smallest number that is not denormal, and to the largest", "[vector_functions]") {
+  for (const float from : {-87.3366f, 87.9999f, 88.7227f}) {
+    float x = from;
+    for (int i = 0; i < 60; ++i, x = std::nextafter(x, 100.0f)) {
+      INFO("x is " << std::setprecision(9) << x);
+      CHECK(ulps(to_array<float>(exp(splat(x)))[0], std::exp(static_cast<long double>(x))) <= 2);
+    }
+  }
 }
 
 TEMPLATE_TEST_CASE("exp of a lane is the same whatever its neighbours are", "[vector_functions]", float, double) {
