@@ -3,7 +3,8 @@
 //
 //     ██████████▍               | 412/1000  loss 2.314  10.2k tokens/s  1:05 left
 //
-// and elsewhere, say in a log file, a line every few seconds.
+// and elsewhere, say in a log file, a line for each percent, but no more than one in 5 seconds and no less than one a
+// minute.
 
 #include <functional>
 #include <iosfwd>

@@ -37,7 +37,7 @@ class Task {
 
   struct BatchLoss {
     Tensor mean;          // what is differentiated
-    std::int64_t tokens;  // that the model read
+    std::int64_t tokens;  // in which its speed is told; a translator's are those of the targets
     Hits hits;
   };
   /// The loss of the next batch, computed while a tape records.
@@ -45,7 +45,7 @@ class Task {
   /// Scores the validation part, if there is one.
   virtual std::optional<Score> score() = 0;
   /// Prints that score, and whatever shows what the model can do: `when` says after which step. There is no score
-  /// before the first step, nor when a resumed run shows again what it had reached.
+  /// before the first step, nor when a resumed run with steps left shows again what it had reached.
   virtual void show(const std::string& when, const std::optional<Score>& score) = 0;
   /// After the last step, and its score: prints what the run came to, and returns it for the report.
   virtual StringPairs finish(const std::optional<Score>& score) = 0;

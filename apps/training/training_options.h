@@ -32,7 +32,7 @@ struct TrainingConfig {
   std::string out{};
   std::string tb_dir{};  // empty for `out`
   bool resume = false;
-  std::int64_t threads = 0;  // 0 for as many as REEL_THREADS says, or one per core
+  std::int64_t threads = 0;  // 0 for as many as REEL_THREADS says, or cores there are to use
 };
 
 /// How long a run is. --lr-warmup and --lr-decay count examples: they are as many steps as it takes, each counted as a

@@ -4,7 +4,8 @@
 // A product of m x k by k x n matrices does 2 m n k operations on m k + k n numbers, so it can run at the speed of the
 // multipliers instead of the memory, if every number that is loaded is used many times. How matmul.cpp gets there
 // follows K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008), with
-// a copied only where its rows collide; MATMUL.md goes there in five steps.
+// a copied only where its rows collide, or where its columns are many and far apart; MATMUL.md goes there in five
+// steps.
 //
 // T is float or double. The order in which the k products of an element are added depends on sizes and strides alone.
 

@@ -65,8 +65,8 @@ inline Vec<float> exp2_of_product(const Vec<float>& y, const TwoParts& x) {
 }
 }  // namespace detail
 
-/// x^y. Where x is not positive or the result too large or too small, and in f64, the C library computes it, lane by
-/// lane.
+/// x^y. Where x is no positive normal number or the result near the smallest or largest of them, in f64, and on
+/// machines without a fused multiply-add, the C library computes it, lane by lane.
 template <class T>
 Vec<T> pow(const Vec<T>& x, const Vec<T>& y) {
   if constexpr (fma_rounds_once && std::is_same_v<T, float>) {
