@@ -3,6 +3,7 @@
 // So the lanes go elsewhere: along k where the rows of a are dense, along the rows where its columns are.
 
 #include <algorithm>
+#include <cstring>
 
 #include "autograd/kernels/matmul.h"
 #include "autograd/kernels/prefetch.h"
@@ -21,15 +22,48 @@ inline constexpr int64_t narrow_depth = 64;
 
 namespace detail {
 
-/// How many rows have their sums computed before these go to c.
+/// A row's numbers, as a vector of the compiler's.
 template <class T>
-inline constexpr int64_t narrow_rows = 2 * lanes<T>;
+using NarrowVec __attribute__((vector_size(narrow_width<T> * sizeof(T)))) = T;
 
-/// narrow_width sums for each row; those beyond `width` mean nothing. The rows of a and the columns of b are dense.
 template <class T>
-void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
-  constexpr int64_t at_once = lanes<T> / narrow_width<T>;
-  const T* b_columns[narrow_width<T>];
+NarrowVec<T> load_narrow(const T* from) {
+  NarrowVec<T> x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+
+/// How many rows' sums, narrow_width for each, are one vector.
+template <class T>
+inline constexpr int64_t rows_of_vector = lanes<T> / narrow_width<T>;
+
+/// Takes the sums of up to rows_of_vector rows to the first `width` columns of c.
+template <class T>
+[[gnu::always_inline]] inline void finish_rows(const Epilogue<T>& epilogue, const Vec<T>& sums, int64_t rows,
+                                               int64_t width, T* c, int64_t c_stride) {
+  alignas(vector_alignment) T numbers[lanes<T>];
+  store(numbers, sums);
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* const from = numbers + i * narrow_width<T>;
+    T* const row = c + i * c_stride;
+    if (width < narrow_width<T>) {
+      finish(epilogue, from, 0, width, row);
+      continue;
+    }
+    NarrowVec<T> sum = load_narrow(from);
+    if (epilogue.accumulate) sum += load_narrow(row);
+    if (epilogue.bias) sum += load_narrow(epilogue.bias);
+    if (epilogue.relu) sum = sum < 0 ? NarrowVec<T>{} : sum;
+    std::memcpy(row, &sum, sizeof sum);
+  }
+}
+
+/// The rows of a and the columns of b are dense.
+template <class T>
+void multiply_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* c,
+                      int64_t c_stride, const Epilogue<T>& epilogue) {
+  constexpr int64_t at_once = rows_of_vector<T>;
+  const T* b_columns[narrow_width<T>];  // those beyond `width` mean nothing
   for (int64_t j = 0; j < narrow_width<T>; ++j) b_columns[j] = b.at(0, std::min(j, width - 1)).data;
   for (int64_t first = 0; first < rows; first += at_once) {
     const T* a_rows[at_once];
@@ -54,25 +88,38 @@ void add_up_along_k(int64_t rows, int64_t width, int64_t depth, Matrix<const T> 
     int64_t p = 0;
     for (; p + lanes<T> <= depth; p += lanes<T>) add_products([p](const T* x) { return load(x + p); });
     if (p < depth) add_products([p, depth](const T* x) { return load_n(x + p, depth - p); });
-    store(sums + first * narrow_width<T>, reduce_add_each(lane_sums));
+    finish_rows(epilogue, reduce_add_each(lane_sums), std::min(at_once, rows - first), width, c + first * c_stride,
+                c_stride);
   }
 }
 
-/// The same, as bᵀ aᵀ in a tile, which fetches ahead as others do. The columns of a are dense.
+/// The columns of a are dense. bᵀ aᵀ in tiles, which fetch ahead as others do.
 template <class T>
-void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* sums) {
-  T transposed[narrow_width<T> * narrow_rows<T>];
-  const TileKernel<T> kernel = tile_kernels_for<T>(rows)[static_cast<std::size_t>(width - 1)];
-  kernel({.depth = depth,
-          .a = b.transposed(),
-          .b = a.data,
-          .b_stride = a.col_stride,
-          .c = transposed,
-          .c_stride = narrow_rows<T>,
-          .width = rows},
-         Upcoming::of_this_thread());
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < width; ++j) sums[i * narrow_width<T> + j] = transposed[j * narrow_rows<T> + i];
+void multiply_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* c,
+                         int64_t c_stride, const Epilogue<T>& epilogue) {
+  constexpr int64_t at_once = 2 * lanes<T>;
+  T columns[narrow_width<T> * at_once] = {};
+  for (int64_t first = 0; first < rows; first += at_once) {
+    const int64_t count = std::min(at_once, rows - first);
+    const TileKernel<T> kernel = tile_kernels_for<T>(count)[static_cast<std::size_t>(width - 1)];
+    kernel({.depth = depth,
+            .a = b.transposed(),
+            .b = a.at(first, 0).data,
+            .b_stride = a.col_stride,
+            .c = columns,
+            .c_stride = at_once,
+            .width = count},
+           Upcoming::of_this_thread());
+    for (int64_t begin = 0; begin < count; begin += lanes<T>) {
+      Vec<T> sums[narrow_width<T>];  // a column in each
+#pragma GCC unroll 4
+      for (int64_t j = 0; j < narrow_width<T>; ++j) sums[j] = load(columns + j * at_once + begin);
+      interleave_each(sums);  // some rows in each
+      int64_t row = first + begin;
+      for (int64_t v = 0; v < narrow_width<T> && row < rows; ++v, row += rows_of_vector<T>) {
+        finish_rows(epilogue, sums[v], std::min(rows_of_vector<T>, rows - row), width, c + row * c_stride, c_stride);
+      }
+    }
   }
 }
 
@@ -83,15 +130,8 @@ void add_up_along_rows(int64_t rows, int64_t width, int64_t depth, Matrix<const 
 template <class T>
 void multiply_narrow(int64_t rows, int64_t width, int64_t depth, Matrix<const T> a, Matrix<const T> b, T* c,
                      int64_t c_stride, const Epilogue<T>& epilogue) {
-  for (int64_t first = 0; first < rows; first += detail::narrow_rows<T>) {
-    const int64_t count = std::min(detail::narrow_rows<T>, rows - first);
-    alignas(vector_alignment) T sums[detail::narrow_rows<T> * narrow_width<T>];
-    const auto add_up = a.row_stride == 1 ? &detail::add_up_along_rows<T> : &detail::add_up_along_k<T>;
-    add_up(count, width, depth, a.at(first, 0), b, sums);
-    for (int64_t i = 0; i < count; ++i) {
-      finish(epilogue, sums + i * narrow_width<T>, 0, width, c + (first + i) * c_stride);
-    }
-  }
+  const auto multiply = a.row_stride == 1 ? &detail::multiply_along_rows<T> : &detail::multiply_along_k<T>;
+  multiply(rows, width, depth, a, b, c, c_stride, epilogue);
 }
 
 }  // namespace reel::kernels

@@ -57,6 +57,28 @@ template <class T, int64_t Count>
   }
 }
 
+/// The lanes of Count vectors by turns, lane 0 of each of them first; Count is a power of 2.
+template <class T, int64_t Count>
+[[gnu::always_inline]] inline void interleave_each(Vec<T> (&x)[Count]) {
+  if constexpr (Count > 1) {
+    Vec<T> even[Count / 2], odd[Count / 2];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Count / 2; ++i) {
+      even[i] = x[2 * i];
+      odd[i] = x[2 * i + 1];
+    }
+    interleave_each(even);
+    interleave_each(odd);
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Count / 2; ++i) {
+      using Register = typename Vec<T>::register_type;
+      const Register a = even[i], b = odd[i];
+      x[2 * i] = Vec<T>(Register(interleave<T, lanes<T>, 1, false>(a, b)));
+      x[2 * i + 1] = Vec<T>(Register(interleave<T, lanes<T>, 1, true>(a, b)));
+    }
+  }
+}
+
 namespace detail {
 template <class T, int64_t Unit, int64_t Run>
 void interleave_both(CompilerVec<T>& a, CompilerVec<T>& b) {

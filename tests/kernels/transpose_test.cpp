@@ -30,3 +30,17 @@ TEMPLATE_TEST_CASE("reduce_add_each adds up the lanes of many vectors", "[transp
   store(result.data(), reduce_add_each(vectors));
   CHECK(result == sums);
 }
+
+TEMPLATE_TEST_CASE("interleave_each takes lanes by turns", "[transpose]", float, double) {
+  using T = TestType;
+  constexpr int64_t count = 4;
+  const std::vector<T> values = numbers<T>(count * lanes<T>);
+  Vec<T> vectors[count];
+  for (int64_t i = 0; i < count; ++i) vectors[i] = load(values.data() + i * lanes<T>);
+  interleave_each(vectors);
+  std::vector<T> result(values.size());
+  for (int64_t i = 0; i < count; ++i) store(result.data() + i * lanes<T>, vectors[i]);
+  for (int64_t place = 0; place < count * lanes<T>; ++place) {
+    CHECK(at(result, place) == at(values, place % count * lanes<T> + place / count));
+  }
+}
