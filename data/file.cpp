@@ -65,4 +65,14 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   return with_line_feeds(std::move(text));
 }
 
+std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::directory_entry> entries;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) entries.push_back(*entry);
+  if (error) fail_unreadable(folder, error);
+  std::ranges::sort(entries);
+  return entries;
+}
+
 }  // namespace reel::data

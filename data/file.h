@@ -1,5 +1,5 @@
 #pragma once
-// Reading files whole. Every error is one line that names the file.
+// Reading files whole, and folders. Every error is one line that names the file.
 //
 // read_text is where a text from outside becomes plain: a byte-order mark at its start is dropped and line ends become
 // LF. Were that left to those who use the text, an editor's habits would end up as characters of a vocabulary, and two
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reel::data {
 
@@ -22,5 +23,8 @@ std::string read_file(const std::filesystem::path& path);
 /// The file's text, in UTF-8, plain as said above. Throws as read_file does, if the file is not UTF-8 (saying at which
 /// byte and line, and what the `remedy` is), and if it holds a byte-order mark and nothing else.
 std::string read_text(const std::filesystem::path& path, std::string_view remedy = "save it as UTF-8");
+
+/// What lies in a folder, sorted, so that every run reads in the same order. Throws if the folder cannot be read.
+std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
 
 }  // namespace reel::data

@@ -75,15 +75,14 @@ std::size_t column_index(const std::string& column, const fs::path& file, const 
   return number - 1;
 }
 
-/// The names in `folder` of what `accept` accepts, sorted, so that every run reads in the same order.
+/// The names in `folder` of what `accept` accepts, sorted.
 template <class Accept>
-std::vector<std::string> sorted_names(const fs::path& folder, Accept accept) {
+std::vector<std::string> names_in(const fs::path& folder, Accept accept) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with('.') && accept(entry)) names.push_back(name);  // hidden ones are of editors and archives
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -115,7 +114,7 @@ bool has_class_folders(const fs::path& path) {
   for (const char* part : {"train", "test"}) {
     if (const auto found = find_part(path, part)) return fs::is_directory(*found);
   }
-  return fs::is_directory(path) && !sorted_names(path, [](const auto& entry) { return entry.is_directory(); }).empty();
+  return fs::is_directory(path) && !names_in(path, [](const auto& entry) { return entry.is_directory(); }).empty();
 }
 
 LabelledText read_labelled_table(const fs::path& file, const TableColumns& columns,
@@ -144,8 +143,8 @@ LabelledText read_labelled_table(const fs::path& file, const TableColumns& colum
 
 LabelledText read_class_folders(const fs::path& folder, const std::vector<std::string>& classes) {
   if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder; need one with a folder per class");
-  std::vector<std::string> found = sorted_names(
-      folder, [](const auto& entry) { return entry.is_directory() && entry.path().filename() != "unsup"; });
+  std::vector<std::string> found =
+      names_in(folder, [](const auto& entry) { return entry.is_directory() && entry.path().filename() != "unsup"; });
   if (found.empty()) fail(folder.string(), ": has no folders; need one per class, such as pos and neg");
   LabelledText data{{}, {}, checked_classes(classes, {found.begin(), found.end()}, folder)};
   for (const std::string& label : data.classes) {
@@ -155,7 +154,7 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
   for (const std::string& label : found) {
     std::int32_t id = class_id(data.classes, label, (folder / label).string());
     std::vector<std::string> files =
-        sorted_names(folder / label, [](const auto& entry) { return entry.path().extension() == ".txt"; });
+        names_in(folder / label, [](const auto& entry) { return entry.path().extension() == ".txt"; });
     if (files.empty()) fail((folder / label).string(), ": the class is empty; need .txt files in its folder");
     for (const std::string& file : files) {
       data.texts.push_back(read_text(folder / label / file));

@@ -59,7 +59,7 @@ namespace {
 std::map<std::string, ParallelText> read_tests(const fs::path& folder, const std::string& source,
                                                const std::string& target) {
   std::set<std::string> parts;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("test")) continue;
     for (const std::string& ending : {"." + source, "." + target}) {

@@ -4,7 +4,7 @@
 //   CharTokenizer   one id for each distinct character (Unicode code point) of the text it was trained on
 //   ByteTokenizer   one id for each byte: nothing to train, nothing unseen, any file
 //
-// A checkpoint holds a tokenizer as two strings, name() and vocabulary(); restore_tokenizer makes it again.
+// From its name and its vocabulary(), two strings, restore_tokenizer makes a tokenizer again.
 
 #include <cstdint>
 #include <memory>
@@ -18,21 +18,18 @@ namespace reel::data {
 /// What becomes of a character that the tokenizer was not trained on.
 enum class Unseen {
   refuse,  // an error that lists them
-  replace  // U+FFFD's id stands for all of them
+  replace  // one id stands for all of them, that of U+FFFD for characters
 };
 
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// What --tokenizer calls it.
-  virtual std::string name() const = 0;
-  /// UTF-8, and all that name() leaves to be said.
+  /// All that restore_tokenizer needs to know of it beside its name, in UTF-8.
   virtual std::string vocabulary() const = 0;
   virtual std::int64_t vocabulary_size() const = 0;
 
-  /// Throws, naming them, if characters of `text` have no id and, with Unseen::replace, the vocabulary has no U+FFFD
-  /// to stand for them.
+  /// Throws, naming them, if characters or words of `text` have no id and, with Unseen::replace, no id stands for them.
   virtual std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const = 0;
   /// The text of `ids`. Throws if one is not in 0 .. vocabulary_size() - 1.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
@@ -53,7 +50,6 @@ class CharTokenizer : public Tokenizer {
   /// From what vocabulary() returned. Throws unless the characters are in order and each is there once.
   explicit CharTokenizer(std::string_view vocabulary);
 
-  std::string name() const override { return "char"; }
   std::string vocabulary() const override;
   std::int64_t vocabulary_size() const override;
   std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
@@ -66,7 +62,6 @@ class CharTokenizer : public Tokenizer {
 /// The ids are the bytes' values. decode gives any bytes back; replace_invalid_utf8 makes them fit to print.
 class ByteTokenizer : public Tokenizer {
  public:
-  std::string name() const override { return "byte"; }
   std::string vocabulary() const override { return ""; }
   std::int64_t vocabulary_size() const override { return 256; }
   std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
@@ -78,7 +73,7 @@ class ByteTokenizer : public Tokenizer {
 std::unique_ptr<Tokenizer> train_tokenizer(std::string_view name, std::string_view text,
                                            Unseen unseen = Unseen::refuse);
 
-/// The tokenizer that had this name() and vocabulary(). Throws if there is none.
+/// The tokenizer of this name that had this vocabulary(). Throws if there is none.
 std::unique_ptr<Tokenizer> restore_tokenizer(std::string_view name, std::string_view vocabulary);
 
 }  // namespace reel::data

@@ -53,7 +53,6 @@ class WordTokenizer : public Tokenizer {
   explicit WordTokenizer(std::string_view vocabulary);
 
   const WordRules& rules() const { return rules_; }
-  std::string name() const override { return "word"; }
   /// A line with the rules, then a line for each word from id 4 on.
   std::string vocabulary() const override;
   std::int64_t vocabulary_size() const override { return static_cast<std::int64_t>(words_.size()); }

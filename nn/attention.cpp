@@ -36,7 +36,7 @@ Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Te
                              Scaling scaling, double drop) {
   check_attention_shapes("dot_product_attention", queries, keys, values, mask);
   // A single query, such as the newest token of a text, has one row of weights: fusing does not pay.
-  if (scaling == Scaling::scores && queries.size(-2) > 1) {
+  if (scaling == Scaling::scores && queries.size(-2) > 1 && drop < 1) {
     return attention(queries, keys, values, mask, score_scale(queries), drop);
   }
   return matmul(dropout(attention_weights(queries, keys, mask, scaling), drop), values);

@@ -55,8 +55,14 @@ KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {
   }
   check_goes_on("keys", room_.keys, length_, fresh.keys);
   check_goes_on("values", room_.values, length_, fresh.values);
+  const bool stays_one = fresh.keys.same(fresh.values) && (length_ == 0 || is_one());
+  if (!stays_one && is_one()) room_.values = copy_of(room_.keys);
   append_to(room_.keys, length_, fresh.keys);
-  append_to(room_.values, length_, fresh.values);
+  if (stays_one) {
+    room_.values = room_.keys;
+  } else {
+    append_to(room_.values, length_, fresh.values);
+  }
   length_ += fresh.keys.size(2);
   return {filled(room_.keys, length_), filled(room_.values, length_)};
 }
@@ -70,7 +76,9 @@ void KeyValueCache::truncate(int64_t length) {
 
 void KeyValueCache::reorder(const Ids& rows) {
   check_no_tape();
-  if (length_ > 0) room_ = {pick_rows(room_.keys, rows), pick_rows(room_.values, rows)};
+  if (length_ == 0) return;
+  const Tensor keys = pick_rows(room_.keys, rows);
+  room_ = {keys, is_one() ? keys : pick_rows(room_.values, rows)};
 }
 
 }  // namespace reel::nn

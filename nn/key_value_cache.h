@@ -29,7 +29,8 @@ class KeyValueCache {
   /// Throws if a tape is recording, for no gradient would flow back through what was kept.
   static void check_no_tape();
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
-  /// Throws if a tape is recording, and if batch, heads, width or dtype differ from those before.
+  /// What is given as one tensor is also kept as one. Throws if a tape is recording, and if batch, heads, width or
+  /// dtype differ from those before.
   KeysAndValues append(const KeysAndValues& fresh);
   /// Forgets all tokens but the first `length`. Throws unless it remembers so many.
   void truncate(int64_t length);
@@ -37,6 +38,9 @@ class KeyValueCache {
   void reorder(const Ids& rows);
 
  private:
+  /// Whether there are keys and values, and both are one tensor.
+  bool is_one() const { return length_ > 0 && room_.keys.same(room_.values); }
+
   KeysAndValues room_;  // (B, H, room, D), of which the first length_ times are filled
   int64_t length_ = 0;
 };

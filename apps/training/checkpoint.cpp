@@ -1,5 +1,9 @@
 #include "apps/training/checkpoint.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "apps/common/atomic_file.h"
 #include "apps/training/crc32c.h"
 #include "autograd/error.h"
@@ -32,6 +36,15 @@ std::string checksum(const std::string& notes, const NamedTensors& tensors) {
 std::string metadata(const Safetensors& file, const std::string& key) {
   const std::string* value = find(file.metadata, key);
   return value ? *value : "";
+}
+
+/// A model of such weights would have an opinion on nothing, and say so nowhere.
+void check_finite(const std::string& name, const Tensor& weight) {
+  with_type(weight.dtype(), [&]<class T>(T) {
+    const std::span<const T> numbers(weight.data<T>(), static_cast<std::size_t>(weight.numel()));
+    const auto found = std::ranges::find_if_not(numbers, [](T number) { return std::isfinite(number); });
+    if (found != numbers.end()) fail("the weight ", name, " holds ", *found, "; need finite numbers");
+  });
 }
 
 }  // namespace
@@ -75,6 +88,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
       if (name.starts_with(optimizer_prefix)) {
         checkpoint.optimizer.emplace_back(name.substr(optimizer_prefix.size()), value);
       } else {
+        check_finite(name, value);
         checkpoint.weights.emplace_back(name, value);
       }
     }

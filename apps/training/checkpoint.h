@@ -30,7 +30,8 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder);
 /// Replaces the file, or leaves it as it was and throws. The notes must say of which "app" it is, and no weight may
 /// have a name that begins with "optimizer.".
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
-/// Throws, naming the file, if there is none, if it is not whole, or if it was not written by `app`.
+/// Throws, naming the file, if there is none, if it is not whole, if a weight is not finite, or if it was not written
+/// by `app`.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app);
 
 /// The checkpoint that `app` has left in a folder.

@@ -99,12 +99,14 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
   const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
   const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;
-  return {{epochs * steps, std::min(config.batch_size * config.accumulate, examples)}, steps, "num-epochs", batches};
+  return {{epochs * steps, std::min(config.batch_size * config.accumulate, examples)},
+          steps,
+          "num-epochs",
+          Plan::Epoch{steps, batches}};
 }
 
 std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
-  if (batches_per_epoch == 0) return most;
-  return std::min(most, batches_per_epoch - done % test_every * most);
+  return epoch ? std::min(most, epoch->batches - done % epoch->steps * most) : most;
 }
 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)

@@ -25,7 +25,7 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add(&c.beta2, "beta2", "B", "how slowly Adam forgets squared gradients", at_least(0).and_less_than(1))
       .only_for("optimizer", {"adam", "adamw"});
   o.add_flag(&c.lazy_adam, "lazy-adam",
-             "Adam does not touch the rows of embeddings that a step has not read: faster with large vocabularies")
+             "Adam does not touch the embeddings of tokens that a step has not read: faster with large vocabularies")
       .only_for("optimizer", {"adam", "adamw"});
   o.add(&c.weight_decay, "weight-decay", "RATE",
         "pull of the weights towards 0; of matrices only, not of biases and norms", at_least(0));
@@ -56,9 +56,10 @@ void declare_run(Options& o, TrainingConfig& c) {
 }
 
 void add_threads(Options& options, std::int64_t& threads) {
-  options.add(&threads, "threads", "N",
-              "threads; 0 for as many as REEL_THREADS says, or one per core. The numbers do not depend on it",
-              at_least(0).and_at_most(1024));
+  options.add(
+      &threads, "threads", "N",
+      "threads; 0 for as many as REEL_THREADS says, or as there are cores to use. The numbers do not depend on it",
+      at_least(0).and_at_most(1024));
 }
 
 void use_threads(std::int64_t threads) {

@@ -41,6 +41,9 @@ std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::v
   for (const Hypothesis& hypothesis : beam) {
     for (std::size_t i = 0; i < vocabulary; ++i) totals.push_back(hypothesis.log_prob + log_probs[totals.size()]);
   }
+  if (std::ranges::any_of(totals, [](double total) { return std::isnan(total); })) {
+    fail("beam_search: a log-probability is not a number; the model's weights are too large, or not numbers either");
+  }
   std::vector<std::size_t> places(totals.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   count = std::min(count, places.size());

@@ -254,11 +254,9 @@ void multiply_vector(const Plan<T>& x, Range range) {
   // Row after row, as they lie in memory: what comes from beyond the caches is then fetched ahead.
   for (int64_t i = range.begin; i < range.end; ++i) {
     T& to = is_row ? *x.at(0, i) : *x.at(i, 0);
-    T value = dot(x.k, rows + i * row_stride, vector);
-    if (epilogue.accumulate) value += to;
-    if (epilogue.bias) value += epilogue.bias[is_row ? i : 0];
-    if (epilogue.relu && value < 0) value = 0;
-    to = value;
+    to = finished(
+        epilogue, dot(x.k, rows + i * row_stride, vector), [&] { return to; },
+        [&] { return epilogue.bias[is_row ? i : 0]; });
   }
 }
 

@@ -50,10 +50,8 @@ template <class T>
       finish(epilogue, from, 0, width, row);
       continue;
     }
-    NarrowVec<T> sum = load_narrow(from);
-    if (epilogue.accumulate) sum += load_narrow(row);
-    if (epilogue.bias) sum += load_narrow(epilogue.bias);
-    if (epilogue.relu) sum = sum < 0 ? NarrowVec<T>{} : sum;
+    const NarrowVec<T> sum = finished(
+        epilogue, load_narrow(from), [&] { return load_narrow(row); }, [&] { return load_narrow(epilogue.bias); });
     std::memcpy(row, &sum, sizeof sum);
   }
 }

@@ -1,5 +1,6 @@
 #include "autograd/ops/dropout.h"
 
+#include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
@@ -18,13 +19,19 @@ Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
                 [p, start](const Tensor& dy, Grads& grads) { grads.add(0, dropout_from(dy, p, start)); });
 }
 
+/// p = 1 leaves zeros, even of what is infinite.
+Tensor all_dropped(const Tensor& x) {
+  return record("dropout", {x}, zeros(x.shape(), x.dtype()),
+                [](const Tensor& dy, Grads& grads) { grads.add(0, zeros(dy.shape(), dy.dtype())); });
+}
+
 }  // namespace
 
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
   if (!(p >= 0 && p <= 1)) fail("dropout: p is ", p, "; need 0 <= p <= 1");
   if (p == 0) return x;
   const Generator::State start = generator.reserve(static_cast<std::uint64_t>(x.numel()));
-  return p == 1 ? x * 0.0 : dropout_from(x, p, start);
+  return p == 1 ? all_dropped(x) : dropout_from(x, p, start);
 }
 
 }  // namespace reel

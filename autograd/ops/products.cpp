@@ -144,7 +144,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   check_inner("matmul", "a", a, "b", b, b.rank() == 1 ? -1 : -2);
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (b.rank() == 2 && a.rank() > 2) {  // one matrix for a whole batch: one large product, and one gradient
+  if (b.rank() == 2 && a.rank() > 2) {
+    // One matrix for a whole batch: one large product, and one gradient, even if `a` has to be copied for it.
     return reshape(multiply(as_rows(a), b), with_last(a.shape(), b.size(1)));
   }
   return multiply(a, b);

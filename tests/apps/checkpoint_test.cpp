@@ -138,6 +138,15 @@ TEST_CASE("weights changed by another program are read where it says so", "[chec
   CHECK(loaded.weights.size() == 2);
   CHECK(find(loaded.weights, file.tensors[0].first)->to_vector() == file.tensors[0].second.to_vector());
   CHECK(loaded.notes == example().notes);
+
+  for (const double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Tensor& weight = file.tensors[0].second;
+    std::vector<double> numbers = weight.to_vector();
+    numbers.back() = number;
+    weight = tensor(weight.shape(), numbers, weight.dtype());
+    write_file(path, write_safetensors(file));
+    CHECK_THAT(refusal(path), ContainsSubstring(text("the weight ", file.tensors[0].first, " holds ", number)));
+  }
 }
 
 TEST_CASE("notes of the wrong kind are refused", "[checkpoint]") {

@@ -221,6 +221,14 @@ TEST_CASE("a translation may be empty, and stops where it gets too long", "[sear
   CHECK(beam_search(endless, a_source, 4, 0.6, {.start = start, .end = end_token, .longest = 0}).empty());
 }
 
+TEST_CASE("a beam of probabilities that are not numbers is refused", "[search]") {
+  MadeUp broken([](const Tokens&, const Tokens& beginning) {
+    return std::vector<double>{0, 1, 0, 0, beginning.size() < 2 ? 2.0 : std::nan("")};
+  });
+  CHECK_THROWS_WITH(beam_search(broken, a_source, 2, 0.6, {.start = start, .end = end_token, .longest = 3}),
+                    ContainsSubstring("beam_search: a log-probability is not a number"));
+}
+
 TEST_CASE("a translation as long as it may get is not lost to an unlikely one that has ended", "[search]") {
   MadeUp model([](const Tokens&, const Tokens& beginning) {  // three words, almost surely
     const double end = beginning.size() <= 3 ? -5 : 5;

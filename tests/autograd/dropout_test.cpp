@@ -82,6 +82,7 @@ TEST_CASE("dropout of all and of nothing") {
   CHECK(dropout(x, 0, generator).same(x));
   CHECK(generator.state().position == 0);
   CHECK(dropout(x, 1, generator).to_vector() == Values(12, 0));
+  CHECK(dropout(tensor({3}, {infinity, not_a_number, -1}), 1, generator).to_vector() == Values{0, 0, 0});
   CHECK(gradient_of([](const Tensor& v) { return dropout(v, 1); }, x) == Values(12, 0));
   CHECK(dropout(zeros({0, 3}), 0.5, generator).shape() == Shape{0, 3});
   CHECK(dropout(scalar(0), 0.5, generator).shape() == Shape{});

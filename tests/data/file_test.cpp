@@ -76,3 +76,16 @@ TEST_CASE("an unreadable file is refused with the system's reason") {
   if (std::ifstream(memory))
     CHECK_THROWS_WITH(reel::data::read_file(memory), ContainsSubstring("mem: cannot be read: "));
 }
+
+TEST_CASE("entries_of lists a folder by name") {
+  TemporaryFolder folder;
+  for (const char* name : {"b", "a", ".hidden", "c"}) folder.write(name, "x");
+  fs::create_directory(folder.path() / "aa");
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : reel::data::entries_of(folder.path())) {
+    names.push_back(entry.path().filename().string());
+  }
+  CHECK(names == std::vector<std::string>{".hidden", "a", "aa", "b", "c"});
+  const fs::path file = folder.path() / "a";
+  CHECK_THROWS_WITH(reel::data::entries_of(file), file.string() + ": cannot be read: Not a directory");
+}

@@ -41,6 +41,35 @@ TEST_CASE("key-value cache: holds all that was added, in order, however many at 
   }
 }
 
+TEST_CASE("key-value cache: keys that are the values are kept once, while both are one") {
+  const Tensor states = normal({2, 3, 12, 4}, 5), others = normal({2, 3, 12, 4}, 6);
+  auto both = [&](int64_t begin, int64_t end) {
+    const Tensor some = states.slice(2, begin, end);
+    return KeysAndValues{some, some};
+  };
+  KeyValueCache cache;
+  for (int64_t time = 0; time < 5; ++time) {
+    const KeysAndValues seen = cache.append(both(time, time + 1));
+    CHECK(same(seen, both(0, time + 1)));
+    CHECK(seen.keys.shares_storage(seen.values));
+  }
+  cache.reorder(Ids({2}, {1, 0}));
+  cache.reorder(Ids({2}, {1, 0}));
+  KeysAndValues seen = cache.append(both(5, 6));
+  CHECK(same(seen, both(0, 6)));
+  CHECK(seen.keys.shares_storage(seen.values));
+
+  // From here on, they differ.
+  seen = cache.append({states.slice(2, 6, 7), others.slice(2, 6, 7)});
+  CHECK(same(seen, {states.slice(2, 0, 7), cat({states.slice(2, 0, 6), others.slice(2, 6, 7)}, 2)}));
+  seen = cache.append(both(7, 12));
+  CHECK(same(seen, {states, cat({states.slice(2, 0, 6), others.slice(2, 6, 7), states.slice(2, 7, 12)}, 2)}));
+  cache.truncate(0);
+  seen = cache.append(both(0, 12));
+  CHECK(same(seen, {states, states}));
+  CHECK(seen.keys.shares_storage(seen.values));
+}
+
 TEST_CASE("key-value cache: goes on with the texts that are kept, in their new order") {
   const KeysAndValues all = random_pair(12);
   auto reordered = [](const KeysAndValues& x, const std::vector<int64_t>& order) {

@@ -179,6 +179,17 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
   }
 }
 
+TEST_CASE("multi-head attention: with all weights dropped, nothing is left but the residual") {
+  manual_seed(131);
+  const MultiHeadAttention attention({.width = 4, .heads = 2, .dropout = 1, .norm = Norm::none, .dtype = DType::f64});
+  const Tensor x = normal({2, 3, 4}, 25);
+  const Packing whole = Packing::whole({2, 3});
+  for (KeepMaps keep : {KeepMaps::no, KeepMaps::yes}) {
+    CHECK(close(attention(x, Mask::causal(), keep).output, zeros({2, 3, 4}, DType::f64)));
+    CHECK(close(attention({whole.pack(x), whole}, Mask::causal(), keep).output, zeros({6, 4}, DType::f64)));
+  }
+}
+
 TEST_CASE("multi-head attention: to a memory whose keys and values were computed before") {
   manual_seed(79);
   const Mask mask = Mask::padding(Ids({2, 4}, {0, 0, 1, 0, 0, 0, 0, 1}));
