@@ -39,14 +39,13 @@ class Embedding : public Module {
   Tensor weight;
 };
 
-/// Each row of the last axis to mean 0 and variance 1, then scaled and shifted by weight and bias (D). To that a
-/// residual may be added, which saves a pass over memory: norm(x, residual) is norm(x) + residual.
+/// Each row of the last axis to mean 0 and variance 1, then scaled and shifted by weight and bias (D).
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(int64_t width, double epsilon = 1e-5, DType dtype = DType::f32);
-  Tensor operator()(const Tensor& x, const Tensor& residual = {}) const {
-    return layer_norm(x, weight, bias, epsilon_, residual);
-  }
+  Tensor operator()(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon_); }
+  /// norm(x) + residual, in one pass over memory.
+  Tensor plus(const Tensor& x, const Tensor& residual) const { return layer_norm(x, weight, bias, epsilon_, residual); }
 
   Tensor weight, bias;
 

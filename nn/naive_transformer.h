@@ -34,7 +34,7 @@ class NaiveTransformer : public LanguageModel {
   class Block : public Module {
    public:
     Block(int64_t width, DType dtype);
-    Tensor operator()(const Tensor& x) const { return norm(attention(x, Mask::causal()), x); }
+    Tensor operator()(const Tensor& x) const { return norm.plus(attention(x, Mask::causal()), x); }
 
     SingleHeadAttention attention;
     LayerNorm norm;

@@ -72,9 +72,8 @@ class ClassifyTask : public Task {
     const Ids labels = data::pick(corpus_.train.labels, rows);
     const auto words = std::accumulate(lengths.values().begin(), lengths.values().end(), std::int64_t{0});
     const std::int32_t hidden = config_.mask_padding ? data::pad_id : data::unknown_id;
-    const Tensor log_probs =
-        model_->log_probs(data::drop_words(tokens, config_.word_dropout, hidden, default_generator()));
-    return {nll_loss(log_probs, labels), words, count_hits(log_probs, labels)};
+    const Tensor logits = model_->logits(data::drop_words(tokens, config_.word_dropout, hidden, default_generator()));
+    return {cross_entropy(logits, labels), words, count_hits(logits, labels)};
   }
 
   std::optional<Score> score() override {
