@@ -25,10 +25,9 @@ Ids::Ids(const Ids& other)
     : shape_(other.shape_),
       values_(other.is_lent_ ? std::make_shared<std::vector<std::int32_t>>(*other.values_) : other.values_) {}
 
-std::vector<std::int32_t>& Ids::lend() {
+void Ids::stop_sharing() {
   if (values_.use_count() > 1) values_ = std::make_shared<std::vector<std::int32_t>>(*values_);
   is_lent_ = true;
-  return *values_;
 }
 
 Ids Ids::zeros(Shape shape) {

@@ -45,7 +45,11 @@ class Ids {
 
  private:
   /// The values, to be written to at any time from now on: no copy shares them, and no later one will.
-  std::vector<std::int32_t>& lend();
+  std::vector<std::int32_t>& lend() {
+    if (!is_lent_) stop_sharing();
+    return *values_;
+  }
+  void stop_sharing();
 
   Shape shape_;
   std::shared_ptr<std::vector<std::int32_t>> values_;

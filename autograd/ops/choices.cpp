@@ -36,8 +36,9 @@ Ids lower_triangle(const char* operation, const Shape& shape, int64_t diagonal) 
   const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
   Ids result = Ids::zeros({rows, columns});
   diagonal = std::clamp(diagonal, -rows, columns);  // those further out show no more
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < std::min(columns, i + diagonal + 1); ++j) result.data()[i * columns + j] = 1;
+  std::int32_t* row = result.data();
+  for (int64_t i = 0; i < rows; ++i, row += columns) {
+    std::fill_n(row, std::clamp<int64_t>(i + diagonal + 1, 0, columns), 1);
   }
   return result;
 }
