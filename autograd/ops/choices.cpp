@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -30,17 +29,28 @@ Ids compare(const char* operation, const Tensor& a, const Tensor& b, Test test) 
   return Ids(truth.shape(), std::move(result));
 }
 
-/// 1 on and below a diagonal of the last two axes of `shape`.
-Ids lower_triangle(const char* operation, const Shape& shape, int64_t diagonal) {
-  if (shape.rank() < 2) fail(operation, ": need at least two axes, x is ", shape);
-  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
-  Ids result = Ids::zeros({rows, columns});
+enum class Kept { above, below };
+
+/// y = x on one side of a diagonal of the last two axes and on it, 0 on the other side; dx is the same of dy
+Tensor triangle(const char* operation, const Tensor& x, int64_t diagonal, Kept kept) {
+  if (x.rank() < 2) fail(operation, ": need at least two axes, x is ", x.shape());
+  const int64_t rows = x.size(-2), columns = x.size(-1);
   diagonal = std::clamp(diagonal, -rows, columns);  // those further out show no more
-  std::int32_t* row = result.data();
-  for (int64_t i = 0; i < rows; ++i, row += columns) {
-    std::fill_n(row, std::clamp<int64_t>(i + diagonal + 1, 0, columns), 1);
-  }
-  return result;
+  const Tensor y = copy_of(x);
+  with_type(y.dtype(), [&]<class T>(T) {
+    T* row = y.data<T>();
+    for (int64_t i = 0; i < y.numel() / std::max<int64_t>(columns, 1); ++i, row += columns) {
+      const int64_t on_diagonal = i % rows + diagonal;
+      if (kept == Kept::above) {
+        std::fill(row, row + std::clamp<int64_t>(on_diagonal, 0, columns), T(0));
+      } else {
+        std::fill(row + std::clamp<int64_t>(on_diagonal + 1, 0, columns), row + columns, T(0));
+      }
+    }
+  });
+  return record(operation, {x}, y, [operation, diagonal, kept](const Tensor& dy, Grads& grads) {
+    grads.add(0, triangle(operation, dy, diagonal, kept));
+  });
 }
 
 }  // namespace
@@ -84,13 +94,8 @@ Tensor where_positive(const Tensor& x, const Tensor& y) {
                 [x](const Tensor& dz, Grads& grads) { grads.add(0, where_positive(x, dz)); });
 }
 
-Tensor triu(const Tensor& x, int64_t diagonal) {
-  const int64_t below = std::max(diagonal, std::numeric_limits<int64_t>::min() + 1) - 1;
-  return masked_fill(x, lower_triangle("triu", x.shape(), below), 0);
-}
+Tensor triu(const Tensor& x, int64_t diagonal) { return triangle("triu", x, diagonal, Kept::above); }
 
-Tensor tril(const Tensor& x, int64_t diagonal) {
-  return where(lower_triangle("tril", x.shape(), diagonal), x, scalar(0, x.dtype()));
-}
+Tensor tril(const Tensor& x, int64_t diagonal) { return triangle("tril", x, diagonal, Kept::below); }
 
 }  // namespace reel
