@@ -25,7 +25,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// All that restore_tokenizer needs to know of it beside its name, in UTF-8.
+  /// All that is needed, beside its kind, to make it again; in UTF-8.
   virtual std::string vocabulary() const = 0;
   virtual std::int64_t vocabulary_size() const = 0;
 

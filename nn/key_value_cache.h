@@ -29,8 +29,8 @@ class KeyValueCache {
   /// Throws if a tape is recording, for no gradient would flow back through what was kept.
   static void check_no_tape();
   /// Adds the keys and values of further tokens, and returns those of all so far: views, good until the next call.
-  /// What is given as one tensor is also kept as one. Throws if a tape is recording, and if batch, heads, width or
-  /// dtype differ from those before.
+  /// Those that are one tensor are kept as one, until they are two. Throws if a tape is recording, and if batch, heads,
+  /// width or dtype differ from those before.
   KeysAndValues append(const KeysAndValues& fresh);
   /// Forgets all tokens but the first `length`. Throws unless it remembers so many.
   void truncate(int64_t length);

@@ -71,8 +71,8 @@ Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, co
 template <class MemoryOf>
 Attended MultiHeadAttention::attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask,
                                           KeepMaps keep, const MemoryOf& memory_of) const {
-  if (keep == KeepMaps::no && x.packing && memory_packing && agree_on_padding(mask, *memory_packing) &&
-      drop.rate() < 1) {
+  const bool can_be_fused = keep == KeepMaps::no && drop.rate() < 1;  // packed_attention() cannot drop all weights
+  if (can_be_fused && x.packing && memory_packing && agree_on_padding(mask, *memory_packing)) {
     auto packed = [&](const Texts& in) { return attend_packed(in, memory_of(in), mask.in_time()); };
     return {residual(x.vectors, [&](const Tensor& in) { return packed(x.with(in)); }), {}};
   }

@@ -12,7 +12,9 @@ namespace reel::apps {
 
 Guess best_guess(nn::Classifier& model, const data::Tokens& text) {
   const EvalMode mode(model);
-  const std::vector<double> log_probs = model.log_probs(Ids({1, std::ssize(text)}, text)).to_vector();
+  const Tensor scores = model.log_probs(Ids({1, std::ssize(text)}, text));
+  check_numbers(scores);
+  const std::vector<double> log_probs = scores.to_vector();
   const auto best = std::max_element(log_probs.begin(), log_probs.end());
   return {static_cast<std::size_t>(best - log_probs.begin()), std::exp(*best)};
 }

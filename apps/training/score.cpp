@@ -1,8 +1,10 @@
 #include "apps/training/score.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <span>
 
 #include "autograd/error.h"
 
@@ -45,6 +47,16 @@ Hits count_hits(const Tensor& some_scores, const Ids& targets) {
     }
   });
   return hits;
+}
+
+void check_numbers(const Tensor& some_scores) {
+  const Tensor scores = contiguous_values(some_scores);
+  with_type(scores.dtype(), [&]<class T>(T) {
+    const std::span<const T> numbers(scores.data<T>(), static_cast<std::size_t>(scores.numel()));
+    if (std::ranges::any_of(numbers, [](T number) { return std::isnan(number); })) {
+      fail("the model's scores are not numbers; its training diverged, or its weights are too large");
+    }
+  });
 }
 
 double Score::bits() const { return loss * std::numbers::log2e; }

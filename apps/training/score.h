@@ -32,6 +32,9 @@ struct Score {
   double perplexity() const;
 };
 
+/// Throws if one of a model's scores, for classes or for tokens, is NaN: none of them is the best then.
+void check_numbers(const Tensor& scores);
+
 /// Throws unless the loss of `model`, a folder, is finite.
 void check_finite(const Score& score, const std::string& model);
 

@@ -67,13 +67,9 @@ class Task {
 
 /// How long a run is, and how it is divided. One of no steps is of a model that takes none: it counts.
 struct Plan : RunLength {
-  struct Epoch {
-    std::int64_t steps, batches;  // the last step may have fewer batches than the others
-  };
-
-  std::int64_t test_every;       // steps from one score and checkpoint to the next
-  std::string option;            // that says how long: num-batches
-  std::optional<Epoch> epoch{};  // if it goes through its data in epochs
+  std::int64_t test_every;                          // steps from one score and checkpoint to the next
+  std::string option;                               // that says how long: num-batches
+  std::optional<std::int64_t> batches_per_epoch{};  // of which an epoch's last step takes what is left
 
   /// Batches in the step after `done` steps: `most`, or what is left of the epoch.
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;

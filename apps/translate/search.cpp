@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "apps/training/eval_mode.h"
+#include "apps/training/score.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
 #include "data/batch_sampler.h"
@@ -41,9 +42,6 @@ std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::v
   for (const Hypothesis& hypothesis : beam) {
     for (std::size_t i = 0; i < vocabulary; ++i) totals.push_back(hypothesis.log_prob + log_probs[totals.size()]);
   }
-  if (std::ranges::any_of(totals, [](double total) { return std::isnan(total); })) {
-    fail("beam_search: a log-probability is not a number; the model's weights are too large, or not numbers either");
-  }
   std::vector<std::size_t> places(totals.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   count = std::min(count, places.size());
@@ -69,7 +67,9 @@ std::vector<Tokens> greedy_search(nn::Translator& model, const Ids& source, cons
   // Texts that have not come to their end, the row of each in the step before, and its newest token.
   Tokens open = counted(source.size(0)), rows = open, last(open.size(), limits.start);
   for (std::int64_t length = 0; length < limits.longest && !open.empty(); ++length) {
-    const Ids next = argmax(translation->extend(Ids(rows), Ids(last)), -1);
+    const Tensor logits = translation->extend(Ids(rows), Ids(last));
+    check_numbers(logits);
+    const Ids next = argmax(logits, -1);
     const Tokens before = std::move(open);
     open.clear(), rows.clear(), last.clear();
     for (std::size_t row = 0; row < before.size(); ++row) {
@@ -99,11 +99,12 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
       rows.push_back(hypothesis.row);
       last.push_back(hypothesis.tokens.back());
     }
-    const Tensor logits = translation->extend(Ids(rows), Ids(last));  // (beam, V)
+    const Tensor log_probs = log_softmax(translation->extend(Ids(rows), Ids(last)), -1);  // (beam, V)
+    check_numbers(log_probs);
 
     // Those that end leave the beam; twice as many candidates keep it full. An end that is not among the best `count`
     // does not count: with a beam of 1, it would beat the more probable word.
-    const std::vector<Hypothesis> candidates = extend(beam, log_softmax(logits, -1).to_vector(), 2 * count);
+    const std::vector<Hypothesis> candidates = extend(beam, log_probs.to_vector(), 2 * count);
     beam.clear();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].tokens.back() == limits.end) {

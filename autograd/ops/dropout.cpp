@@ -22,7 +22,7 @@ Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
 /// p = 1 leaves zeros, even of what is infinite.
 Tensor all_dropped(const Tensor& x) {
   return record("dropout", {x}, zeros(x.shape(), x.dtype()),
-                [](const Tensor& dy, Grads& grads) { grads.add(0, zeros(dy.shape(), dy.dtype())); });
+                [](const Tensor& dy, Grads& grads) { grads.add(0, all_dropped(dy)); });
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "apps/training/checkpoint.h"
 
+#include <cmath>
+#include <limits>
+
 #include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"

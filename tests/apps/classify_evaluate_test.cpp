@@ -72,6 +72,12 @@ TEST_CASE("a classifier of one's own is scored by its own logits", "[classify]")
   CHECK(best_guess(model, {4}).label == 2);
   CHECK(score_of(model, 2).accuracy == 0.4);
   CHECK(model.attention_maps(Ids({1, 1}, {4})).empty());
+
+  struct NoNumbers : nn::Classifier {
+    Tensor logits(const Ids&) const override { return tensor({1, 3}, {0, std::nan(""), 1}); }
+  };
+  NoNumbers broken;
+  CHECK_THROWS_WITH(best_guess(broken, {4}), ContainsSubstring("the model's scores are not numbers"));
 }
 
 TEST_CASE("no texts have no score", "[classify]") {

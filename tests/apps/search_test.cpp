@@ -221,12 +221,14 @@ TEST_CASE("a translation may be empty, and stops where it gets too long", "[sear
   CHECK(beam_search(endless, a_source, 4, 0.6, {.start = start, .end = end_token, .longest = 0}).empty());
 }
 
-TEST_CASE("a beam of probabilities that are not numbers is refused", "[search]") {
+TEST_CASE("a translation by scores that are not numbers is refused", "[search]") {
   MadeUp broken([](const Tokens&, const Tokens& beginning) {
     return std::vector<double>{0, 1, 0, 0, beginning.size() < 2 ? 2.0 : std::nan("")};
   });
-  CHECK_THROWS_WITH(beam_search(broken, a_source, 2, 0.6, {.start = start, .end = end_token, .longest = 3}),
-                    ContainsSubstring("beam_search: a log-probability is not a number"));
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 3};
+  CHECK_THROWS_WITH(greedy_search(broken, a_source, limits), ContainsSubstring("the model's scores are not numbers"));
+  CHECK_THROWS_WITH(beam_search(broken, a_source, 2, 0.6, limits),
+                    ContainsSubstring("the model's scores are not numbers"));
 }
 
 TEST_CASE("a translation as long as it may get is not lost to an unlikely one that has ended", "[search]") {

@@ -84,6 +84,13 @@ TEST_CASE("dropout of all and of nothing") {
   CHECK(dropout(x, 1, generator).to_vector() == Values(12, 0));
   CHECK(dropout(tensor({3}, {infinity, not_a_number, -1}), 1, generator).to_vector() == Values{0, 0, 0});
   CHECK(gradient_of([](const Tensor& v) { return dropout(v, 1); }, x) == Values(12, 0));
+  {  // and so is the gradient's own gradient
+    const Tensor leaf = clone(x).set_requires_grad(), weights = positive({3, 4}, 2).set_requires_grad();
+    Tape tape;
+    const Tensor dx = tape.gradients(sum(dropout(leaf, 1) * weights), {leaf}, CreateGraph::yes)[0];
+    CHECK(dx.to_vector() == Values(12, 0));
+    CHECK(tape.gradients(sum(dx), {weights})[0].to_vector() == Values(12, 0));
+  }
   CHECK(dropout(zeros({0, 3}), 0.5, generator).shape() == Shape{0, 3});
   CHECK(dropout(scalar(0), 0.5, generator).shape() == Shape{});
 }

@@ -1,6 +1,7 @@
 #include "autograd/kernels/narrow.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tests/kernels/twins.h"
@@ -27,7 +28,7 @@ TEMPLATE_TEST_CASE("multiply_narrow adds up along k and along rows", "[narrow]",
             const std::vector<T> before = numbers<T>(rows * stride, 4);
             std::vector<T> c = before;
             const Epilogue<T> epilogue{
-                .accumulate = rows != 4, .bias = rows != 5 ? bias.data() : nullptr, .relu = width == 1};
+                .accumulate = rows != 4, .bias = rows != 5 ? bias.data() : nullptr, .relu = depth % 2 == 1};
             multiply_narrow<T>(rows, width, depth, left, right, c.data(), stride, epilogue);
             int64_t wrong = 0;
             for (int64_t i = 0; i < rows; ++i) {
@@ -47,6 +48,32 @@ TEMPLATE_TEST_CASE("multiply_narrow adds up along k and along rows", "[narrow]",
             }
             CHECK(wrong == 0);
           }
+        }
+      }
+    }
+  } else {
+    SUCCEED("without masks no product ends in narrow columns");
+  }
+}
+
+TEMPLATE_TEST_CASE("multiply_narrow keeps NaN through ReLU", "[narrow]", float, double) {
+  using T = TestType;
+  if constexpr (has_masks) {
+    constexpr int64_t rows = 7, depth = 70, bad_row = 2;
+    std::vector<T> a(static_cast<std::size_t>(rows * depth), T(-1));
+    for (const bool along_rows : {false, true}) {
+      for (int64_t width = 1; width <= narrow_width<T>; ++width) {
+        const Matrix<T> left = along_rows ? Matrix<T>{a.data(), 1, rows} : Matrix<T>{a.data(), depth, 1};
+        const std::vector<T> b(static_cast<std::size_t>(width * depth), T(1));
+        const Matrix<const T> right =
+            along_rows ? Matrix<const T>{b.data(), width, 1} : Matrix<const T>{b.data(), 1, depth};
+        std::vector<T> c(static_cast<std::size_t>(rows * width), T(1));
+        *left.at(bad_row, 3).data = std::numeric_limits<T>::quiet_NaN();
+        multiply_narrow<T>(rows, width, depth, left, right, c.data(), width, {.relu = true});
+        *left.at(bad_row, 3).data = T(-1);
+        for (int64_t i = 0; i < rows * width; ++i) {
+          CAPTURE(along_rows, width, i);
+          CHECK((i / width == bad_row ? std::isnan(at(c, i)) : at(c, i) == 0));
         }
       }
     }

@@ -179,15 +179,22 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
   }
 }
 
-TEST_CASE("multi-head attention: with all weights dropped, nothing is left but the residual") {
+TEST_CASE("multi-head attention: with all weights dropped, nothing is left") {
   manual_seed(131);
   const MultiHeadAttention attention({.width = 4, .heads = 2, .dropout = 1, .norm = Norm::none, .dtype = DType::f64});
-  const Tensor x = normal({2, 3, 4}, 25);
-  const Packing whole = Packing::whole({2, 3});
-  for (KeepMaps keep : {KeepMaps::no, KeepMaps::yes}) {
-    CHECK(close(attention(x, Mask::causal(), keep).output, zeros({2, 3, 4}, DType::f64)));
-    CHECK(close(attention({whole.pack(x), whole}, Mask::causal(), keep).output, zeros({6, 4}, DType::f64)));
-  }
+  const Ids queries({2, 3}, {1, 2, 0, 3, 4, 5}), keys({2, 4}, {1, 2, 3, 0, 4, 0, 0, 0});
+  const Packing of_queries(queries, 0), of_keys(keys, 0);
+  const Mask mask = Mask::padding(keys, 0);
+  const Tensor x = normal({2, 3, 4}, 25), memory = normal({2, 4, 4}, 26);
+  auto padded = [&](const auto& in) { return attention(in[0], in[1], mask).output; };
+  auto packed = [&](const auto& in) {
+    return attention({of_queries.pack(in[0]), of_queries}, {of_keys.pack(in[1]), of_keys}, mask).output;
+  };
+  CHECK(padded(std::vector{x, memory}).to_vector() == Values(2 * 3 * 4, 0));
+  CHECK(packed(std::vector{x, memory}).to_vector() == Values(5 * 4, 0));
+  CHECK(attention(x, memory, mask, KeepMaps::yes).output.to_vector() == Values(2 * 3 * 4, 0));
+  CHECK(gradient_of([&](const Tensor& v) { return packed(std::vector{v, memory}); }, x) == Values(2 * 3 * 4, 0));
+  CHECK(gradient_of([&](const Tensor& v) { return padded(std::vector{x, v}); }, memory) == Values(2 * 4 * 4, 0));
 }
 
 TEST_CASE("multi-head attention: to a memory whose keys and values were computed before") {
