@@ -73,7 +73,8 @@ class Tape {
   /// Adds d loss / d leaf to the grad() of every leaf that needs one. Throws unless `loss` has one element and was
   /// recorded here; also, with some gradients already added, if a derivative reads what was written over since its
   /// operation was recorded (Tensor::mark_written). Each entry is dropped as soon as it has run; afterwards the tape is
-  /// used up: until it is destroyed, to record anything on this thread throws, as does a second backward().
+  /// used up: until it is destroyed, to record anything on this thread throws, as does a second backward(). Compute the
+  /// loss in a statement of its own: within backward(...), all that led to it would live on.
   void backward(const Tensor& loss);
 
   /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws as backward() does,
@@ -153,9 +154,13 @@ class Grads {
   /// otherwise. It is contiguous.
   Tensor sum_so_far(std::size_t input) const;
 
-  /// Whether the derivative may write its result over x, which it has captured: it will not run again, nobody else sees
-  /// x, and its strides nest, whatever they are. From then on x counts as new memory.
+  /// Whether the derivative may write its result over x, which it has captured or was given: it will not run again,
+  /// nobody else sees x, and its strides nest, whatever they are. From then on x counts as new memory.
   bool may_overwrite(const Tensor& x) const;
+
+  /// Where the derivative may write dx of dy's shape, element by element, after it has read each of dy for the last
+  /// time: dy itself if it is contiguous and nobody else sees it, otherwise new memory.
+  Tensor in_place_of(const Tensor& dy) const;
 
  private:
   friend class Tape;
@@ -163,7 +168,7 @@ class Grads {
   const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
-  static void accumulate_in(Tensor leaf, Tensor dx);
+  void accumulate_in(Tensor leaf, Tensor dx);
   static void accumulate_in(Tensor leaf, RowGradient rows);
 
   const Tape::Entry& entry_;

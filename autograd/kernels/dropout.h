@@ -18,7 +18,7 @@ struct DropoutMask {
   double scale = 1;
 };
 
-/// y[i] = x[i], dropped by the words from words[0] on
+/// y[i] = x[i], dropped by the words from words[0] on; y may be x
 template <class T>
 void drop(const DropoutMask& mask, int64_t n, const std::uint32_t* words, const T* x, T* y) {
   const T scale = static_cast<T>(mask.scale);

@@ -50,7 +50,7 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
 
 /// With x̂ = (x - mean) rstd and dx̂ = dy weight:
 ///   dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)),   dweight = Σ dy x̂,   dbias = Σ dy
-/// dweight and dbias (n) are left alone without weight.
+/// dweight and dbias (n) are left alone without weight; dx may be dy.
 template <class T>
 void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, const T* mean, const T* rstd,
                          const T* dy, T* dx, T* dweight, T* dbias) {

@@ -117,10 +117,7 @@ void add_in_place(Tensor& x, const Tensor& y) {
     fail("add_in_place: y ", y.shape(), " needs a gradient, which does not flow through here; use x + y, or detach(y)");
   }
   if (x.shares_storage(y) && !x.same(y)) return add_in_place(x, copy_of(y));  // what is written may be read again
-  with_type(x.dtype(), [&]<class T>(T) {
-    kernels::map(x.shape(), x.data<T>(), x.strides(), std::plus{}, kernels::Operand<T>{x.data<T>(), x.strides()},
-                 Repeated(y, x.shape()).as<T>());
-  });
+  map_into(x, std::plus{}, x, y);
   x.mark_written();
 }
 

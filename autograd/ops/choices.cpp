@@ -84,14 +84,24 @@ Tensor masked_fill(const Tensor& x, const Ids& mask, double value) {
   return where(mask, scalar(value, x.dtype()), x);
 }
 
+namespace {
+constexpr auto keep_where_positive = [](auto u, auto v) {
+  using T = typename decltype(u)::value_type;
+  return select(u <= splat(T(0)), splat(T(0)), v);
+};
+}  // namespace
+
 /// z = x ≤ 0 ? 0 : y          dy = x ≤ 0 ? 0 : dz
 Tensor where_positive(const Tensor& x, const Tensor& y) {
-  auto keep = [](auto u, auto v) {
-    using T = typename decltype(u)::value_type;
-    return select(u <= splat(T(0)), splat(T(0)), v);
-  };
-  return record("where_positive", {y}, map("where_positive", keep, x, y),
-                [x](const Tensor& dz, Grads& grads) { grads.add(0, where_positive(x, dz)); });
+  return record("where_positive", {y}, map("where_positive", keep_where_positive, x, y),
+                [x](const Tensor& dz, Grads& grads) { grads.add(0, where_positive(grads, x, dz)); });
+}
+
+Tensor where_positive(const Grads& grads, const Tensor& y, const Tensor& dy) {
+  if (Tape::recording()) return where_positive(y, dy);
+  Tensor dx = grads.in_place_of(dy);
+  map_into(dx, keep_where_positive, y, dy);
+  return dx;
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) { return triangle("triu", x, diagonal, Kept::above); }

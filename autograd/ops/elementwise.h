@@ -34,16 +34,23 @@ class Repeated {
   Strides strides_;
 };
 
-/// op(x, ...) of every element, into a new tensor; `op` is written on vectors.
+/// op(x, ...) of every element, into `result`, which is contiguous and may be one of the operands; `op` is written on
+/// vectors.
+template <class Op, class... Xs>
+void map_into(Tensor& result, const Op& op, const Xs&... xs) {
+  with_type(result.dtype(), [&]<class T>(T) {
+    kernels::map(result.shape(), result.data<T>(), result.strides(), op,
+                 Repeated(xs, result.shape()).template as<T>()...);
+  });
+}
+
+/// The same into a new tensor.
 template <class Op, class... Others>
 Tensor map([[maybe_unused]] const char* operation, const Op& op, const Tensor& x, const Others&... others) {
   Shape shape = x.shape();
   ((check_same_dtype(operation, x, others), shape = broadcast(operation, shape, others.shape())), ...);
   Tensor result(shape, x.dtype());
-  with_type(x.dtype(), [&]<class T>(T) {
-    kernels::map(shape, result.data<T>(), result.strides(), op, Repeated(x, shape).as<T>(),
-                 Repeated(others, shape).template as<T>()...);
-  });
+  map_into(result, op, x, others...);
   return result;
 }
 
@@ -72,6 +79,12 @@ struct Elements {
   friend Elements erf(const Elements& x) { return kernels::erf(x.vector); }
   friend Elements sigmoid(const Elements& x) { return 1.0 / (1.0 + exp(-x)); }
 
+  friend Elements sign(const Elements& x) {
+    const Elements zero = 0.0, one = 1.0;
+    return kernels::select(x.vector > zero.vector, one.vector,
+                           kernels::select(x.vector < zero.vector, (-one).vector, zero.vector));
+  }
+
   /// A NaN in either stays.
   friend Elements maximum(const Elements& a, const Elements& b) {
     const auto &u = a.vector, &v = b.vector;
@@ -85,12 +98,17 @@ auto on_vectors(const Formula& formula) {
   return [formula](auto... vectors) { return formula(Elements(vectors)...).vector; };
 }
 
-/// The chain rule, dx = dy slope(x), in one loop; where a tape records, for second derivatives, in operations.
+/// The chain rule, dx = dy slope(x), for a derivative that reads dy no more: in one loop; where a tape records, for
+/// second derivatives, in operations.
 template <class Slope>
-Tensor chain(const Tensor& dy, const Slope& slope, const Tensor& x) {
+Tensor chain(const Grads& grads, const Tensor& dy, const Slope& slope, const Tensor& x) {
   if (Tape::recording()) return dy * slope(x);
-  auto product = [slope](const auto& v, const auto& u) { return v * slope(u); };
-  return map("chain", on_vectors(product), dy, x);
+  Tensor dx = grads.in_place_of(dy);
+  map_into(dx, on_vectors([slope](const auto& v, const auto& u) { return v * slope(u); }), dy, x);
+  return dx;
 }
+
+/// where_positive(y, dy), likewise.
+Tensor where_positive(const Grads& grads, const Tensor& y, const Tensor& dy);
 
 }  // namespace reel

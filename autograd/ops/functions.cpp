@@ -11,18 +11,23 @@ using kernels::splat;
 
 namespace {
 
+/// -1, 0 or 1. No gradient flows through it: it is constant but for a step.
+Tensor sign(const Tensor& x) {
+  return map("sign", on_vectors([](const auto& v) { return sign(v); }), x);
+}
+
 /// y = value(x)       dx = dy slope(x)
 template <class Value, class Slope>
 Tensor function(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
   return record(name, {x}, map(name, on_vectors(value), x),
-                [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, x)); });
+                [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, x)); });
 }
 
 /// y = value(x)       dx = dy slope(y): x need not be kept
 template <class Value, class Slope>
 Tensor function_of_result(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
   Tensor y = map(name, on_vectors(value), x);
-  return record(name, {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(dy, slope, y)); });
+  return record(name, {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, y)); });
 }
 
 }  // namespace
@@ -51,13 +56,8 @@ Tensor sqrt(const Tensor& x) {
 /// y = |x|            dx = dy sign(x), 0 at the kink
 Tensor abs(const Tensor& x) {
   auto value = [](const auto& v) { return abs(v); };
-  return record("abs", {x}, map("abs", on_vectors(value), x), [x](const Tensor& dy, Grads& grads) {
-    auto sign = [](auto v) {
-      using T = typename decltype(v)::value_type;
-      return select(v > splat(T(0)), splat(T(1)), select(v < splat(T(0)), splat(T(-1)), splat(T(0))));
-    };
-    grads.add(0, dy * map("sign", sign, x));
-  });
+  auto slope = [](const auto& v) { return sign(v); };
+  return function("abs", x, value, slope);
 }
 
 /// y = sin x          dx = dy cos x
@@ -102,7 +102,7 @@ Tensor relu(const Tensor& x) {
     return select(v < splat(T(0)), splat(T(0)), v);  // a NaN stays
   };
   Tensor y = map("relu", rectify, x);
-  return record("relu", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, where_positive(y, dy)); });
+  return record("relu", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, where_positive(grads, y, dy)); });
 }
 
 /// y = x Φ(x), Φ(x) = (1 + erf(x/√2)) / 2          dx = dy (Φ(x) + x φ(x)), φ(x) = e^(-x²/2) / √(2π)

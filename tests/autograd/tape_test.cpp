@@ -131,6 +131,33 @@ TEST_CASE("every leaf owns its gradient") {
   }
   CHECK(a.grad().to_vector() == Values{101, 2});
   CHECK(b.grad().to_vector() == Values{2, 2});
+
+  const Tensor d = leaf({2}, {1, 2}), e = leaf({2}, {3, 4});  // the same dense gradient for both
+  Tape tape;
+  tape.backward(sum((d + e) * f64({2}, {5, 6})));
+  CHECK(!d.grad().shares_storage(e.grad()));
+  CHECK(d.grad().to_vector() == Values{5, 6});
+  CHECK(e.grad().to_vector() == Values{5, 6});
+}
+
+TEST_CASE("a leaf shares its gradient with nothing that a derivative keeps, nor with another leaf if that throws") {
+  const Tensor a = leaf({2}, {1, 2}), b = leaf({2}, {3, 4}), kept = f64({2}, {5, 6});
+  {
+    Tape tape;
+    tape.backward(sum(record("keeps", {a}, clone(a), [kept](const Tensor&, Grads& grads) { grads.add(0, kept); })));
+  }
+  CHECK(a.grad().to_vector() == Values{5, 6});
+  CHECK(!a.grad().shares_storage(kept));
+
+  const Tensor c = leaf({2}, {1, 2});
+  Tape tape;
+  const Tensor failing = record("fails", {b, c}, b + c, [](const Tensor& dy, Grads& grads) {
+    grads.add(0, dy);
+    grads.add(1, dy);
+    fail("a derivative that fails");
+  });
+  CHECK_THROWS_WITH(tape.backward(sum(failing * kept)), ContainsSubstring("a derivative that fails"));
+  CHECK(!(b.has_grad() && c.has_grad() && b.grad().shares_storage(c.grad())));
 }
 
 TEST_CASE("a gradient that somebody holds is not written into") {
@@ -668,6 +695,47 @@ TEST_CASE("backward frees on its way") {
   CHECK(values.second < -48 * bytes);
   const auto gradients = peak_and_end(neg);  // which keeps nothing: what is left are the gradients themselves
   CHECK(gradients.first < 8 * bytes);
+}
+
+TEST_CASE("a derivative writes over the gradient that it is given, if nobody else sees that") {
+  const Shape shape{100, 100};
+  constexpr std::size_t bytes = 100 * 100 * 8;
+  const Tensor factor = away_from_zero(shape, 2), weight = ones({100}, DType::f64);
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> operations{
+      {"exp", [](const Tensor& x) { return exp(x); }},
+      {"gelu", [](const Tensor& x) { return gelu(x); }},
+      {"abs", [](const Tensor& x) { return abs(x); }},
+      {"relu", [](const Tensor& x) { return relu(x); }},
+      {"layer_norm", [&](const Tensor& x) { return layer_norm(x, weight, weight); }},
+      {"dropout", [](const Tensor& x) {
+         Generator generator(1);
+         return dropout(x, 0.5, generator);
+       }}};
+  for (const auto& named : operations) {
+    CAPTURE(named.first);
+    auto gradient_and_growth = [&](bool keep) {
+      const Tensor x = away_from_zero(shape, 1).set_requires_grad();
+      Tensor seen;
+      std::size_t before = 0;
+      Tape tape;
+      const Tensor y = named.second(x);
+      auto give = [&](const Tensor& dz, Grads& grads) {
+        Tensor dy = dz * factor;
+        if (keep) seen = dy;
+        grads.add(0, std::move(dy));
+        reset_peak_memory();
+        before = memory_stats().current;
+      };
+      tape.backward(sum(record("watched", {y}, clone(y), give)));
+      if (keep) CHECK(same_bits(seen, factor));
+      return std::pair(x.grad(), memory_stats().peak - before);
+    };
+    const auto [alone, growth_alone] = gradient_and_growth(false);
+    const auto [shared, growth_shared] = gradient_and_growth(true);
+    CHECK(same_bits(alone, shared));
+    CHECK(growth_alone < bytes / 2);
+    CHECK(growth_shared >= bytes);
+  }
 }
 
 TEST_CASE("training steps neither grow memory nor ask the system again") {

@@ -101,7 +101,8 @@ void print_times(const Operation& operation) {
   const Tensor weights = randn(operation.run(leaves).shape());
   const double step = bench::best_seconds([&] {
     Tape tape;
-    tape.backward(sum(operation.run(leaves) * weights));
+    const Tensor loss = sum(operation.run(leaves) * weights);  // what is in between may go before the backward pass
+    tape.backward(loss);
     for (Tensor& x : leaves) x.zero_grad();
   });
   std::printf("%s %.3f %.3f\n", operation.name, 1e6 * forward, 1e6 * step);
