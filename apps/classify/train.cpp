@@ -10,6 +10,7 @@
 #include "apps/common/words.h"
 #include "apps/report/examples.h"
 #include "apps/report/head_maps.h"
+#include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
 #include "apps/training/trainer.h"
 #include "autograd/tape.h"

@@ -13,6 +13,7 @@
 #include "apps/generate/model.h"
 #include "apps/generate/write.h"
 #include "apps/report/head_maps.h"
+#include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
 #include "apps/training/trainer.h"
 #include "autograd/ops.h"

@@ -48,65 +48,7 @@ StringPairs kept_options(const Options& options) {
   return kept;
 }
 
-/// The first option, of those fixed at least this far, that was given a value other than the one in `kept`.
-std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
-  for (const auto& [name, value] : options.values()) {
-    const std::string* before = find(kept, name);
-    if (options.given(name) && options.is_fixed(name, at_least) && !(before && *before == value)) return name;
-  }
-  return std::nullopt;
-}
-
-/// The run in the folder, to go on with. Puts its options back, except those given again.
-Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
-  Checkpoint run = load_run(folder, app);
-  const StringPairs kept = string_pairs_from(note(run, "options"));
-  options.restore(kept);
-  if (const auto name = first_changed(options, kept, Fixed::in_run)) {
-    fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
-  }
-  return run;
-}
-
-/// The run in the folder, for a new one to begin with its weights. Its notes then hold the new one's options.
-Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
-  Checkpoint run = load_run(folder, app);
-  const StringPairs kept = string_pairs_from(note(run, "options"));
-  options.restore(kept, Fixed::with_weights);
-  if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
-    const std::string* before = find(kept, *name);
-    fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
-                     before ? "with " + options.words(*name, *before) : "without it", "; leave it out with --from");
-  }
-  for (auto& [key, value] : run.notes) {
-    if (key == "options") value = apps::to_json(options.values());
-  }
-  return run;
-}
-
 }  // namespace
-
-std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
-                                    const StringPairs& defaults) {
-  use_threads(config.threads);
-  if (config.resume) return resumed_run(app, options, config.out);
-  options.set_defaults(defaults);
-  start_random(config);
-  if (config.from.empty()) return std::nullopt;
-  return run_with_weights(app, options, config.from);
-}
-
-Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
-  const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
-  const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;
-  return {{epochs * steps, std::min(config.batch_size * config.accumulate, examples)}, steps, "num-epochs", batches};
-}
-
-std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
-  if (!batches_per_epoch) return most;
-  const std::int64_t steps_per_epoch = (*batches_per_epoch + most - 1) / most;
-  return std::min(most, *batches_per_epoch - done % steps_per_epoch * most);
-}
 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)
     : app_(std::move(app)),

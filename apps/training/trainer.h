@@ -12,6 +12,7 @@
 #include "apps/report/report.h"
 #include "apps/training/checkpoint.h"
 #include "apps/training/metrics.h"
+#include "apps/training/plan.h"
 #include "apps/training/progress.h"
 #include "apps/training/run_folder.h"
 #include "apps/training/score.h"
@@ -64,27 +65,6 @@ class Task {
   /// Goes back to what `saved` has of it in its notes.
   virtual void restore(const Checkpoint& saved) = 0;
 };
-
-/// How long a run is, and how it is divided. One of no steps is of a model that takes none: it counts.
-struct Plan : RunLength {
-  std::int64_t test_every;                          // steps from one score and checkpoint to the next
-  std::string option;                               // that says how long: num-batches
-  std::optional<std::int64_t> batches_per_epoch{};  // of which an epoch's last step takes what is left
-
-  /// Batches in the step after `done` steps: `most`, or what is left of the epoch.
-  std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
-};
-
-/// `epochs` times through so many examples, with a score after each time.
-Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
-
-/// What each run of `app` begins with. It obeys --threads. With --resume, it puts back the options of the checkpoint in
-/// --out, except those that were given again, and returns it. Otherwise it draws the seed if that is negative, and sets
-/// `defaults` for what was not given; with --from, it also puts back what the weights in that folder depend on
-/// (Fixed::with_weights), and returns the checkpoint in there, with this run's options in its notes. Throws UsageError
-/// if an option that is fixed was given another value.
-std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
-                                    const StringPairs& defaults = {});
 
 class Trainer {
  public:

@@ -6,6 +6,7 @@
 #include "apps/common/numbers.h"
 #include "apps/report/examples.h"
 #include "apps/report/head_maps.h"
+#include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
 #include "apps/training/fingerprint.h"
 #include "apps/training/trainer.h"

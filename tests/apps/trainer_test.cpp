@@ -70,32 +70,6 @@ void interrupt_first_sample(const TinyTexts& here, const std::string& out = "--o
 
 }  // namespace
 
-TEST_CASE("an epoch is as many steps as its batches take", "[trainer]") {
-  const Plan plan = plan_epochs({.batch_size = 4, .accumulate = 1}, 3, 26);  // 7 batches
-  CHECK(plan.steps == 21);
-  CHECK(plan.test_every == 7);
-  CHECK(plan_epochs({.batch_size = 4, .accumulate = 2}, 3, 26).steps == 12);
-  CHECK(plan_epochs({.batch_size = 4, .accumulate = 8}, 3, 26).steps == 3);
-  for (const std::int64_t accumulate : {1, 2, 3, 7, 8, 64}) {  // whatever is left at the end of an epoch
-    const Plan accumulating = plan_epochs({.batch_size = 4, .accumulate = accumulate}, 3, 26);
-    std::int64_t batches = 0;
-    for (std::int64_t step = 0; step < accumulating.steps; ++step) {
-      const std::int64_t of_step = accumulating.batches_of_step(step, accumulate);
-      CHECK(of_step > 0);
-      CHECK(of_step <= accumulate);
-      batches += of_step;
-      if ((step + 1) % accumulating.test_every == 0) CHECK(batches % 7 == 0);
-    }
-    CHECK(batches == 3 * 7);
-  }
-}
-
-TEST_CASE("a step has no more examples than an epoch", "[trainer]") {
-  CHECK(plan_epochs({.batch_size = 4, .accumulate = 2}, 3, 26).examples_per_step == 8);
-  CHECK(plan_epochs({.batch_size = 4, .accumulate = 100}, 3, 26).examples_per_step == 26);
-  CHECK(plan_epochs({.batch_size = 1000}, 3, 26).examples_per_step == 26);
-}
-
 TEST_CASE("the schedule counts examples", "[trainer]") {
   const TrainingConfig config{.learning_rate = 1, .schedule = "wsd", .lr_warmup = 7, .min_lr = 0.1, .lr_decay = 40};
   const reel::optim::Schedule rate = make_schedule(config, {.steps = 22, .examples_per_step = 4});

@@ -67,7 +67,7 @@ def at_full_speed(threads, folder):
     environment = {**os.environ, "OMP_NUM_THREADS": count, "OPENBLAS_NUM_THREADS": count, "MKL_NUM_THREADS": count,
                    "OMP_PROC_BIND": "true", "OMP_PLACES": "cores", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     if "avx512f" in flags:
-        environment["OPENBLAS_CORETYPE"] = "SkylakeX"  # left to itself, it may take a core without AVX-512
+        environment.setdefault("OPENBLAS_CORETYPE", "SkylakeX")  # left to itself, it may take one without AVX-512
     if "AMD" in name:  # MKL keeps its fastest kernels for Intel's processors, and asks this function
         library = pathlib.Path(folder) / "mkl.so"
         subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", library], check=True, text=True,

@@ -1,0 +1,54 @@
+#include "apps/training/begin_run.h"
+
+namespace reel::apps {
+namespace {
+
+/// The first option, of those fixed at least this far, that was given a value other than the one in `kept`.
+std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
+  for (const auto& [name, value] : options.values()) {
+    const std::string* before = find(kept, name);
+    if (options.given(name) && options.is_fixed(name, at_least) && !(before && *before == value)) return name;
+  }
+  return std::nullopt;
+}
+
+/// The run in the folder, to go on with. Puts its options back, except those given again.
+Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
+  Checkpoint run = load_run(folder, app);
+  const StringPairs kept = string_pairs_from(note(run, "options"));
+  options.restore(kept);
+  if (const auto name = first_changed(options, kept, Fixed::in_run)) {
+    fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
+  }
+  return run;
+}
+
+/// The run in the folder, for a new one to begin with its weights. Its notes then hold the new one's options.
+Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
+  Checkpoint run = load_run(folder, app);
+  const StringPairs kept = string_pairs_from(note(run, "options"));
+  options.restore(kept, Fixed::with_weights);
+  if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
+    const std::string* before = find(kept, *name);
+    fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
+                     before ? "with " + options.words(*name, *before) : "without it", "; leave it out with --from");
+  }
+  for (auto& [key, value] : run.notes) {
+    if (key == "options") value = apps::to_json(options.values());
+  }
+  return run;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
+                                    const StringPairs& defaults) {
+  use_threads(config.threads);
+  if (config.resume) return resumed_run(app, options, config.out);
+  options.set_defaults(defaults);
+  start_random(config);
+  if (config.from.empty()) return std::nullopt;
+  return run_with_weights(app, options, config.from);
+}
+
+}  // namespace reel::apps

@@ -1,0 +1,19 @@
+#include "apps/training/plan.h"
+
+#include <algorithm>
+
+namespace reel::apps {
+
+Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
+  const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
+  const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;
+  return {{epochs * steps, std::min(config.batch_size * config.accumulate, examples)}, steps, "num-epochs", batches};
+}
+
+std::int64_t Plan::batches_of_step(std::int64_t done, std::int64_t most) const {
+  if (!batches_per_epoch) return most;
+  const std::int64_t steps_per_epoch = (*batches_per_epoch + most - 1) / most;
+  return std::min(most, *batches_per_epoch - done % steps_per_epoch * most);
+}
+
+}  // namespace reel::apps
