@@ -32,20 +32,6 @@ struct Tape::Pass {
   std::vector<bool> wanted_entries{};   // which results depend on what gradients() was asked for
   std::vector<std::pair<Tensor, Tensor>> leaf_gradients{};  // leaf and gradient: only what gradients() was asked for
   bool accumulate = false;                                  // into the leaves' own grad()
-  std::vector<Tensor> borrowers{};                          // leaves whose grad() others hold, too
-
-  ~Pass() {
-    for (Tensor& leaf : borrowers) leaf.impl().grad = Tensor();  // a derivative has thrown
-  }
-
-  /// A leaf owns its gradient: optimizers and clipping write into it. What others still hold when a derivative has let
-  /// go of what it was given is copied.
-  void give_back() {
-    for (; !borrowers.empty(); borrowers.pop_back()) {
-      Tensor& grad = borrowers.back().impl().grad;
-      if (!grad.exclusive()) grad = copy_of(grad);
-    }
-  }
 
   /// Where the gradients of this input add up; null if nobody asked for them.
   Tensor* gradient_of(const Edge& edge) {
@@ -152,10 +138,9 @@ void Tape::run(std::size_t last, Pass& pass) {
     if (Tensor& dy = pass.entry_gradients[i]; dy.defined() && pass.wants_inputs_of(entry)) {
       const Tensor::Derivative derivative{entry.operation, entry.recorded};
       const Running running(&derivative);
-      Grads grads(entry, *this, pass);
+      Grads grads(entry, *this, pass, dy);
       entry.backward(dy, grads);
       if (drop) dy = Tensor();
-      pass.give_back();
     }
     if (drop) entries_.pop_back();
   }
@@ -299,16 +284,17 @@ bool Grads::may_overwrite(const Tensor& x) const {
   return true;
 }
 
-Tensor Grads::in_place_of(const Tensor& dy) const {
-  return dy.is_contiguous() && may_overwrite(dy) ? dy : Tensor(dy.shape(), dy.dtype());
+Tensor Grads::take(const Tensor& dy) { return &dy == &given_ && pass_.accumulate ? std::move(given_) : dy; }
+
+Tensor Grads::in_place_of(const Tensor& x) const {
+  return x.is_contiguous() && may_overwrite(x) ? x : Tensor(x.shape(), x.dtype());
 }
+
+// A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
 
 void Grads::accumulate_in(Tensor leaf, Tensor dx) {
   auto& impl = leaf.impl();
-  if (!impl.grad.defined()) {
-    if (!dx.is_contiguous() || (impl.row_grad && !dx.exclusive())) dx = copy_of(dx);
-    if (!dx.exclusive()) pass_.borrowers.push_back(leaf);
-  }
+  if (!impl.grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = copy_of(dx);
   accumulate(impl.grad, std::move(dx));
   if (impl.row_grad) add_in_place(impl.grad, *std::exchange(impl.row_grad, nullptr));
 }

@@ -74,7 +74,7 @@ class Tape {
   /// recorded here; also, with some gradients already added, if a derivative reads what was written over since its
   /// operation was recorded (Tensor::mark_written). Each entry is dropped as soon as it has run; afterwards the tape is
   /// used up: until it is destroyed, to record anything on this thread throws, as does a second backward(). Compute the
-  /// loss in a statement of its own: within backward(...), all that led to it would live on.
+  /// loss in a statement of its own: within backward(...), the temporary tensors that led to it would live on.
   void backward(const Tensor& loss);
 
   /// d y / d x for every x: leaves or recorded results; zeros where y does not depend on x. Throws as backward() does,
@@ -142,8 +142,8 @@ class Grads {
   /// Whether anybody wants the gradient of this input. Throws where there is no such input, as all below do.
   bool needs(std::size_t input) const;
 
-  /// Adds dx to the gradient of this input. If the input was broadcast, dx may have the broadcast shape: it is summed
-  /// over the repeated axes here, and nowhere else.
+  /// Adds dx to the gradient of this input, which may be dx from then on: do not write over it. If the input was
+  /// broadcast, dx may have the broadcast shape: it is summed over the repeated axes here, and nowhere else.
   void add(std::size_t input, Tensor dx);
 
   /// Adds dy (..., D) to the rows `ids` (...) of the gradient of this input (V, D): add(input, embedding_sum(dy, ids,
@@ -155,25 +155,31 @@ class Grads {
   Tensor sum_so_far(std::size_t input) const;
 
   /// Whether the derivative may write its result over x, which it has captured or was given: it will not run again,
-  /// nobody else sees x, and its strides nest, whatever they are. From then on x counts as new memory.
+  /// nobody else sees x, and its strides nest, whatever they are. If so, x counts as new memory from then on.
   bool may_overwrite(const Tensor& x) const;
 
-  /// Where the derivative may write dx of dy's shape, element by element, after it has read each of dy for the last
-  /// time: dy itself if it is contiguous and nobody else sees it, otherwise new memory.
-  Tensor in_place_of(const Tensor& dy) const;
+  /// Where it may write a result of x's shape, element by element after it has read x there: x itself if it may
+  /// overwrite that, and that is contiguous; otherwise new memory. To be asked before there is another handle of x.
+  Tensor in_place_of(const Tensor& x) const;
+
+  /// dy itself, for a derivative that is done with what it was given and must not read it any more: passed on to add(),
+  /// it becomes a leaf's gradient without being copied.
+  Tensor take(const Tensor& dy);
 
  private:
   friend class Tape;
-  Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
+  Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass, Tensor& given)
+      : entry_(entry), tape_(tape), pass_(pass), given_(given) {}
   const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
-  void accumulate_in(Tensor leaf, Tensor dx);
+  static void accumulate_in(Tensor leaf, Tensor dx);
   static void accumulate_in(Tensor leaf, RowGradient rows);
 
   const Tape::Entry& entry_;
   const Tape& tape_;
   Tape::Pass& pass_;
+  Tensor& given_;  // the gradient of the result
 };
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,

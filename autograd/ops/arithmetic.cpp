@@ -17,8 +17,8 @@ using kernels::splat;
 Tensor add(const Tensor& a, const Tensor& b) {
   Tensor c = map("add", std::plus{}, a, b);
   return record("add", {a, b}, c, [](const Tensor& dc, Grads& grads) {
-    grads.add(0, dc);
     grads.add(1, dc);
+    grads.add(0, grads.take(dc));  // the last need not copy it
   });
 }
 

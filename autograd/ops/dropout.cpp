@@ -9,7 +9,7 @@ namespace reel {
 namespace {
 
 /// y may be x, if that is contiguous.
-void drop(const Tensor& x, Tensor& y, double p, const Generator::State& start) {
+void drop(const Tensor& x, const Tensor& y, double p, const Generator::State& start) {
   const Tensor values = contiguous_values(x);
   with_type(x.dtype(),
             [&]<class T>(T) { kernels::dropout(x.numel(), values.data<T>(), y.data<T>(), dropout_mask(p, start)); });
@@ -18,11 +18,11 @@ void drop(const Tensor& x, Tensor& y, double p, const Generator::State& start) {
 /// y = x m, m = 0 with probability p, else 1 / (1 - p), as dropout_mask() rounds p          dx = dy m
 /// The mask m is a function of `start`: the backward pass draws it again instead of keeping it.
 Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
-  Tensor y(x.shape(), x.dtype());
+  const Tensor y(x.shape(), x.dtype());
   drop(x, y, p, start);
   return record("dropout", {x}, y, [p, start](const Tensor& dy, Grads& grads) {
     if (Tape::recording()) return grads.add(0, dropout_from(dy, p, start));
-    Tensor dx = grads.in_place_of(dy);
+    const Tensor dx = grads.in_place_of(dy);
     drop(dy, dx, p, start);
     grads.add(0, dx);
   });

@@ -34,8 +34,8 @@ class Repeated {
   Strides strides_;
 };
 
-/// op(x, ...) of every element, into `result`, which is contiguous and may be one of the operands; `op` is written on
-/// vectors.
+/// op(x, ...) of every element, into `result`, to which all operands broadcast and whose dtype they have. It is
+/// contiguous, and may be one of them. `op` is written on vectors.
 template <class Op, class... Xs>
 void map_into(Tensor& result, const Op& op, const Xs&... xs) {
   with_type(result.dtype(), [&]<class T>(T) {
@@ -98,17 +98,28 @@ auto on_vectors(const Formula& formula) {
   return [formula](auto... vectors) { return formula(Elements(vectors)...).vector; };
 }
 
-/// The chain rule, dx = dy slope(x), for a derivative that reads dy no more: in one loop; where a tape records, for
-/// second derivatives, in operations.
-template <class Slope>
-Tensor chain(const Grads& grads, const Tensor& dy, const Slope& slope, const Tensor& x) {
-  if (Tape::recording()) return dy * slope(x);
+/// op(dy, x) of every element, for a derivative that is done with dy: in its place if nobody else sees it.
+template <class Op>
+Tensor map_over([[maybe_unused]] const char* operation, Grads& grads, const Tensor& some_dy, const Op& op,
+                const Tensor& x) {
+  const Tensor dy = grads.take(some_dy);
+  if (dy.shape() != x.shape()) return map(operation, op, dy, x);
+  check_same_dtype(operation, dy, x);
   Tensor dx = grads.in_place_of(dy);
-  map_into(dx, on_vectors([slope](const auto& v, const auto& u) { return v * slope(u); }), dy, x);
+  map_into(dx, op, dy, x);
   return dx;
 }
 
-/// where_positive(y, dy), likewise.
-Tensor where_positive(const Grads& grads, const Tensor& y, const Tensor& dy);
+/// The chain rule, dx = dy slope(x), in one loop; where a tape records, for second derivatives, in operations. The
+/// derivative must not read dy after it (Grads::take).
+template <class Slope>
+Tensor chain(Grads& grads, const Tensor& dy, const Slope& slope, const Tensor& x) {
+  if (Tape::recording()) return dy * slope(x);
+  auto product = [slope](const auto& v, const auto& u) { return v * slope(u); };
+  return map_over("chain", grads, dy, on_vectors(product), x);
+}
+
+/// The derivative of y = max(x, 0): dx = dy where y > 0, else 0. It must not read dy after it either.
+Tensor through_relu(Grads& grads, const Tensor& dy, const Tensor& y);
 
 }  // namespace reel

@@ -102,7 +102,7 @@ Tensor relu(const Tensor& x) {
     return select(v < splat(T(0)), splat(T(0)), v);  // a NaN stays
   };
   Tensor y = map("relu", rectify, x);
-  return record("relu", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, where_positive(grads, y, dy)); });
+  return record("relu", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, through_relu(grads, dy, y)); });
 }
 
 /// y = x Φ(x), Φ(x) = (1 + erf(x/√2)) / 2          dx = dy (Φ(x) + x φ(x)), φ(x) = e^(-x²/2) / √(2π)

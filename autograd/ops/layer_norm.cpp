@@ -66,7 +66,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon](const Tensor& dy, Grads& grads) {
     grads.add(3, dy);
     if (Tape::recording()) return composed_backward(x, weight, epsilon, dy, grads);
-    const Tensor dx = grads.in_place_of(dy);  // first, while nothing else sees dy
+    const Tensor dx = grads.in_place_of(dy);
     const Tensor gradient = contiguous_values(dy), dweight({n}, dy.dtype()), dbias({n}, dy.dtype());
     with_type(dy.dtype(), [&]<class T>(T) {
       kernels::layer_norm_backward(rows, n, values.data<T>(), data_if_any<T>(scale), means.data<T>(), rstds.data<T>(),

@@ -163,7 +163,7 @@ Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine("linear_relu", x, weight, bias, Relu::yes);
   return record("linear_relu", {x, weight, bias}, y,
                 [x = keep_for(weight, x), shape = x.shape(), weight, y](const Tensor& dy, Grads& grads) {
-                  add_affine_gradients(grads, x, shape, weight, where_positive(grads, y, dy));
+                  add_affine_gradients(grads, x, shape, weight, through_relu(grads, dy, y));
                 });
 }
 
