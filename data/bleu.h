@@ -19,8 +19,8 @@
 namespace reel::data {
 
 struct Bleu {
-  double score = 0;                  // 0 .. 100
-  std::array<double, 4> precisions;  // p1 .. p4, smoothed, in percent
+  double score = 0;                    // 0 .. 100
+  std::array<double, 4> precisions{};  // p1 .. p4, smoothed, in percent
   double brevity_penalty = 0;
   std::int64_t hypothesis_length = 0, reference_length = 0;  // in tokens
 };

@@ -9,7 +9,8 @@ namespace reel::data {
 
 /// Unicode white space and the separators U+001C .. U+001F: what Python's str.split() splits at.
 bool is_space(char32_t character);
-/// U+0000 .. U+001F and U+007F .. U+009F, which have no picture but may move a terminal's cursor.
+/// What has no picture, but may move a terminal's cursor, end a line or turn its direction: U+0000 .. U+001F, U+007F ..
+/// U+009F, the line and paragraph separators, and the marks, embeddings and isolates of Unicode's annex 9.
 bool is_control(char32_t character);
 /// `text` as a message can show it on one line: a control character as ?, what is not UTF-8 as U+FFFD.
 std::string printable(std::string_view text);
@@ -28,9 +29,9 @@ enum class CharacterKind {
   word          // letters, digits, combining marks, and what is not known to be anything else
 };
 
-/// From Unicode's general categories (version 14.0): Z and C separate, P and S are punctuation, L, M and N make words.
-/// Exact up to the Armenian block and for the common blocks of punctuation and symbols; of the punctuation of other
-/// scripts it knows what is frequent.
+/// From Unicode's general categories (version 14.0): Z, C and variation selectors separate, P and S are punctuation, L,
+/// N and the rest of M make words. Exact up to the Armenian block and for the common blocks of punctuation and symbols;
+/// of the punctuation of other scripts it knows what is frequent.
 CharacterKind kind_of(char32_t character);
 
 }  // namespace reel::data

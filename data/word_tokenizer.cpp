@@ -22,14 +22,20 @@ std::size_t line_break_size(std::u32string_view rest) {
   return at < rest.size() && rest[at] == U'>' ? at + 1 : 0;
 }
 
+constexpr char32_t soft_hyphen = U'\u00AD', non_joiner = U'\u200C', joiner = U'\u200D';
+
 bool in_word(std::u32string_view text, std::size_t at) {
   return at < text.size() && kind_of(text[at]) == CharacterKind::word;
 }
+
+/// Belongs to a word that goes on after it.
+bool holds_together(char32_t character) { return character == U'\'' || character == non_joiner || character == joiner; }
 
 /// Calls visit(word) for each word of `text`, a view that is valid during the call.
 template <class Visit>
 void for_each_word(std::string_view text, const WordRules& rules, Visit visit) {
   std::u32string characters = decode_utf8(text);
+  std::erase(characters, soft_hyphen);
   for (char32_t& character : characters) {
     if (rules.lower_case) character = to_lower(character);
     if (character == U'’') character = U'\'';
@@ -41,7 +47,7 @@ void for_each_word(std::string_view text, const WordRules& rules, Visit visit) {
       case CharacterKind::separator:
         break;
       case CharacterKind::word:
-        while (in_word(rest, size) || (size < rest.size() && rest[size] == U'\'' && in_word(rest, size + 1))) ++size;
+        while (in_word(rest, size) || (in_word(rest, size + 1) && holds_together(rest[size]))) ++size;
         visit(rest.substr(0, size));
         break;
       case CharacterKind::punctuation:

@@ -4,12 +4,14 @@
 // A text is cut from left to right into
 //
 //   words         runs of letters, digits and combining marks. An apostrophe between two of them belongs to the word
-//                 (don't, man's); ’ is written '. A hyphen does not (t-shirt is t - shirt), nor does a decimal point.
+//                 (don't, man's); ’ is written '. So does a joiner or non-joiner, U+200D or U+200C. A hyphen does not
+//                 (t-shirt is t - shirt), nor does a decimal point; a soft hyphen, U+00AD, is as if it were not there.
 //   punctuation   each mark or symbol a token, where the same one repeated is one token (..., !!, --)
 //
-// White space and control characters separate and are dropped, and so is HTML's line break (<br />), which film
-// reviews are full of. Then an id stands for each of the most frequent words of the training texts, and <unk> for all
-// others. Scripts that put no space between words, such as Chinese, come out as one word a phrase: use CharTokenizer.
+// White space, control and formatting characters separate and are dropped, and so is HTML's line break (<br />), which
+// film reviews are full of. Then an id stands for each of the most frequent words of the training texts, and <unk> for
+// all others. Scripts that put no space between words, such as Chinese, come out as one word a phrase: use
+// CharTokenizer.
 
 #include <functional>
 #include <limits>

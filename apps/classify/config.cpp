@@ -61,7 +61,7 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add(&c.word_dropout, "word-dropout", "P",
         "probability of hiding a word in training; as padding with --mask-padding, else as an unknown word",
         at_least(0).and_less_than(1));
-  declare_batches(o, c.training, Fixed::in_run);
+  declare_batches(o, c.training);
   declare_training(o, c.training);
 
   o.section("Run");

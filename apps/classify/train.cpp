@@ -96,6 +96,7 @@ class ClassifyTask : public Task {
     const Score words = score_of_baseline(corpus_, config_.training.seed);
     std::cout << part << " bag of words  " << line_of_texts(words) << std::endl;
     const Score score = validated ? *validated : score_now();
+    check_finite(score, config_.training.out);
     std::cout << part << ' ' << config_.model << "  " << line_of_texts(score) << std::endl;
     StringPairs results;
     if (config_.final_run) {
@@ -175,7 +176,7 @@ class ClassifyTask : public Task {
 
 void train(Options& options, ClassifyConfig& config) {
   TrainingConfig& training = config.training;
-  const std::optional<Checkpoint> saved =
+  std::optional<Checkpoint> saved =
       begin_run("classify", options, training, config.data.empty() ? review_defaults() : StringPairs{});
   options.refuse_idle();
   if (config.final_run && options.given("split")) {
@@ -190,7 +191,7 @@ void train(Options& options, ClassifyConfig& config) {
   }
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("classify", options, training, task, plan_epochs(training, config.epochs, task.examples_per_epoch()));
-  trainer.run(saved);
+  trainer.run(std::move(saved));
 }
 
 }  // namespace reel::apps

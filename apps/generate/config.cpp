@@ -35,7 +35,7 @@ void declare_train(Options& o, GenerateConfig& c) {
 
   o.section("Training", Options::Condition{"model", learning});
   o.add(&c.num_batches, "N,num-batches", "N", "steps; Ctrl-C ends earlier and saves", at_least(1));
-  declare_batches(o, c.training, Fixed::no);
+  declare_batches(o, c.training);
   declare_training(o, c.training);
 
   o.section("Run");

@@ -76,6 +76,7 @@ class GenerateTask : public Task {
   StringPairs finish(const std::optional<Score>&) override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
+    check_finite(tested, config_.training.out);
     std::cout << "test " << line_of_tokens(tested) << std::endl;
     return {{"test loss", short_number(tested.loss, 4)}, {"test accuracy", short_number(tested.accuracy, 4)}};
   }
@@ -157,7 +158,7 @@ class GenerateTask : public Task {
 
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
-  const std::optional<Checkpoint> saved = begin_run("generate", options, training);
+  std::optional<Checkpoint> saved = begin_run("generate", options, training);
   if (saved && config.counts()) {
     fail<UsageError>(training.resume ? "--resume" : "--from",
                      ": a model that counts is done after one pass; start anew");
@@ -173,7 +174,7 @@ void train(Options& options, GenerateConfig& config) {
                   {{config.counts() ? 0 : config.num_batches, training.batch_size * training.accumulate},
                    config.test_every,
                    "num-batches"});
-  trainer.run(saved);
+  trainer.run(std::move(saved));
 }
 
 }  // namespace reel::apps

@@ -23,8 +23,8 @@ struct ChartOptions {
   bool smooth = true;           // not where every turn is meant, as in a learning rate
 };
 
-/// A <figure> with a caption, a legend (each name, and the last y) and the drawing. Points that are not finite are
-/// left out. Colours are classes series-0 to series-5, which a style sheet defines.
+/// A <figure> with a caption, a legend (each name, and where its line ends) and the drawing. Points that are not finite
+/// are left out. Colours are classes series-0 to series-5, which a style sheet defines.
 std::string chart_html(std::string_view title, const std::vector<Series>& series, const ChartOptions& options = {});
 
 }  // namespace reel::apps

@@ -45,13 +45,6 @@ Kept rows_until(const fs::path& path, const std::string& header, int64_t last_st
 
 }  // namespace
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (char c : text) out.append(c == '"' ? 2 : 1, c);
-  return out + "\"";
-}
-
 std::string csv_number(double value) {
   static constexpr double exact = 9007199254740992;  // 2^53: from here on not every whole number is a double
   std::array<char, 32> buffer;
@@ -66,7 +59,7 @@ std::string csv_number(double value) {
 MetricsFile::MetricsFile(fs::path path, std::vector<std::string> columns, std::optional<int64_t> resumed_step)
     : path_(std::move(path)), columns_(std::move(columns)) {
   std::string header = "step";
-  for (const std::string& column : columns_) header.append(",").append(csv_cell(column));
+  for (const std::string& column : columns_) header.append(",").append(column);
   header += "\n";
   const bool goes_on = resumed_step && fs::exists(path_);
   const Kept kept = goes_on ? rows_until(path_, header, *resumed_step) : Kept{header, {}};

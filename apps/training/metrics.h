@@ -1,6 +1,6 @@
 #pragma once
-// metrics.csv: the numbers of a training run, one row per step, for spreadsheets and pandas. The first column is the
-// step. RFC 4180, except that lines end in \n alone, so that cut and awk see no \r in the last column.
+// metrics.csv: the numbers of a training run, one row per step, for spreadsheets, pandas, cut and awk. The first column
+// is the step. Commas separate, and nothing is quoted.
 
 #include <filesystem>
 #include <fstream>
@@ -18,9 +18,9 @@ namespace reel::apps {
 
 class MetricsFile {
  public:
-  /// Starts the file anew with a header: "step", then `columns`. With `resumed_step`, goes on in the file that is
-  /// there, after dropping the rows of later steps and a last row that was cut off: the run writes those again. Throws
-  /// where that file has other columns or a row is damaged.
+  /// Starts the file anew with a header: "step", then `columns`, in whose names there is no comma. With `resumed_step`,
+  /// goes on in the file that is there, after dropping the rows of later steps and a last row that was cut off: the run
+  /// writes those again. Throws where that file has other columns or a row is damaged.
   MetricsFile(std::filesystem::path path, std::vector<std::string> columns,
               std::optional<int64_t> resumed_step = std::nullopt);
 
@@ -40,9 +40,6 @@ class MetricsFile {
   std::optional<int64_t> last_step_;
   std::ofstream file_;
 };
-
-/// The cell for `text`: in quotes where a comma, quote or line break makes that needed.
-std::string csv_cell(std::string_view text);
 
 /// Whole numbers in full, others with nine significant digits: all that a float has.
 std::string csv_number(double value);

@@ -93,9 +93,8 @@ void Trainer::resume(const Checkpoint& saved) {
     metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
   }
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
-  // Options that are given anew are kept by the next save, of which there is none if no step is left.
-  const bool has_changed = string_pairs_from(note(saved, "options")) != kept_options(options_);
-  if (has_changed && steps_done_ == plan_.steps) save();
+  options_are_saved_ = string_pairs_from(note(saved, "options")) == kept_options(options_);
+  if (!options_are_saved_ && steps_done_ == plan_.steps) save();  // there is no step left that would
 }
 
 void Trainer::load_optimizer(const Checkpoint& saved) {
@@ -111,8 +110,9 @@ void Trainer::load_optimizer(const Checkpoint& saved) {
   }
 }
 
-void Trainer::run(const std::optional<Checkpoint>& saved) {
+void Trainer::run(std::optional<Checkpoint> saved) {
   if (saved && config_.resume) resume(*saved);
+  saved.reset();  // as large as model and optimizer together
   watch_interrupts();
   introduce();
   if (plan_.steps == 0) {
@@ -148,7 +148,8 @@ void Trainer::introduce() const {
   }
 }
 
-bool Trainer::take_steps() {
+/// Before the first of its steps: what was there already.
+void Trainer::show_where_it_stands() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir);
   if (metrics_) events_->begin(steps_done_ + (is_recorded_ ? 1 : 0));  // a new run has not claimed its folder yet
   if (steps_done_ == 0) {
@@ -163,6 +164,10 @@ bool Trainer::take_steps() {
     is_scored() ? end_interval() : record();
     is_recorded_ = true;
   }
+}
+
+bool Trainer::take_steps() {
+  show_where_it_stands();
   const optim::Schedule schedule = make_schedule(config_, plan_);
   while (steps_done_ < plan_.steps && !interrupted()) {
     optimizer_->set_learning_rate(schedule(steps_done_));
@@ -177,7 +182,7 @@ bool Trainer::take_steps() {
   progress_.reset();
   if (!metrics_) {
     claim_folder();  // before the first step
-  } else if (steps_saved_ < steps_done_) {
+  } else if (steps_saved_ < steps_done_ || !options_are_saved_) {
     save();
   }
   return steps_done_ >= plan_.steps;
@@ -302,6 +307,7 @@ void Trainer::save() {
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
   save_checkpoint(folder_->checkpoint(), checkpoint);
   steps_saved_ = steps_done_;
+  options_are_saved_ = true;
 }
 
 /// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back:
@@ -335,7 +341,7 @@ void Trainer::write_report(const StringPairs& results) {
 
   if (steps_done_ > 0) {
     auto points = read_metrics(folder_->metrics());
-    report.section("Training", "The band is the range of the steps, the line their smoothed mean.");
+    report.section("Training", "Of many steps, a band shows the range, and a line the smoothed mean.");
     auto compare = [&](std::string_view title, const std::string& column) {
       std::vector<Series> series{{"train", points[column]}};
       if (auto validation = points["validation_" + column]; !validation.empty()) {

@@ -75,7 +75,7 @@ class Trainer {
   /// Takes all steps, or with --resume those that are left after `saved`, and finishes; or stops early at an interrupt.
   /// Saves either way. The model has the weights of `saved`, if there is one, already. Throws UsageError if the
   /// optimizer cannot go on with what is saved of it, and Error if the data have changed or another version wrote it.
-  void run(const std::optional<Checkpoint>& saved = {});
+  void run(std::optional<Checkpoint> saved = {});
 
  private:
   struct Step {
@@ -88,6 +88,8 @@ class Trainer {
   void load_optimizer(const Checkpoint& saved);
   bool has_own_metrics() const;
   void introduce() const;
+  /// Opens the event files and shows what the run has reached; ends the interval that was cut off, if one was.
+  void show_where_it_stands();
   /// False if an interrupt ended them early.
   bool take_steps();
   /// Takes one and returns how many tokens it read.
@@ -117,11 +119,12 @@ class Trainer {
   std::optional<RunFolder> folder_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none for a run without steps
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
-  Step last_;                   // the step taken last
-  bool is_recorded_ = true;     // whether metrics.csv has it: not if the run was killed before, and goes on now
-  ScoreSum since_score_;        // all steps of the interval that is not over
-  ScoreSum interval_score_;     // those of the one that the last step ended
-  std::optional<Score> score_;  // the latest; none after a step that is not scored
+  bool options_are_saved_ = true;  // not those that were given anew to a resumed run, until it saves
+  Step last_;                      // the step taken last
+  bool is_recorded_ = true;        // whether metrics.csv has it: not if the run was killed before, and goes on now
+  ScoreSum since_score_;           // all steps of the interval that is not over
+  ScoreSum interval_score_;        // those of the one that the last step ended
+  std::optional<Score> score_;     // the latest; none after a step that is not scored
   std::optional<Progress> progress_;
   std::optional<MetricsFile> metrics_;  // once the folder is this run's own
   std::optional<EventFile> events_;

@@ -11,11 +11,12 @@ std::int64_t RunLength::steps_for(std::int64_t examples) const {
   return examples / examples_per_step + (examples % examples_per_step > 0 ? 1 : 0);
 }
 
-void declare_batches(Options& o, TrainingConfig& c, Fixed fixed) {
-  o.add(&c.batch_size, "b,batch-size", "N", "examples in a batch", at_least(1).and_at_most(1 << 20)).fixed(fixed);
+void declare_batches(Options& o, TrainingConfig& c) {
+  o.add(&c.batch_size, "b,batch-size", "N", "examples in a batch", at_least(1).and_at_most(1 << 20))
+      .fixed(Fixed::in_run);
   o.add(&c.accumulate, "accumulate", "N", "batches that make one step, as if they were one large batch",
         at_least(1).and_at_most(1 << 20))
-      .fixed(fixed);
+      .fixed(Fixed::in_run);
 }
 
 void declare_training(Options& o, TrainingConfig& c) {
@@ -34,7 +35,8 @@ void declare_training(Options& o, TrainingConfig& c) {
                "straight down to --min-lr, or falling with the root of the step");
   o.add(&c.lr_warmup, "lr-warmup", "N", "examples over which the rate rises to --learn-rate, rounded up to full steps",
         at_least(0));
-  o.add(&c.min_lr, "min-lr", "RATE", "where the rate ends", at_least(0)).only_for("schedule", {"cosine", "wsd"});
+  o.add(&c.min_lr, "min-lr", "RATE", "the rate that it falls towards", at_least(0))
+      .only_for("schedule", {"cosine", "wsd"});
   o.add(&c.lr_decay, "lr-decay", "N",
         "examples at the end of the run over which the rate falls, rounded up to full steps", at_least(0))
       .only_for("schedule", {"wsd"});
@@ -88,6 +90,9 @@ void check_schedule(const TrainingConfig& c, const RunLength& run) {
   }
   if (c.schedule == "wsd" && c.lr_decay == 0) {
     throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");
+  }
+  if (c.schedule == "wsd" && decay == 1) {
+    fail<UsageError>("--lr-decay: ", c.lr_decay, " examples are one step, within which the rate cannot fall; need two");
   }
   if (c.schedule == "wsd" && decay > left) {
     throw UsageError(

@@ -44,9 +44,9 @@ struct RunLength {
   std::int64_t steps_for(std::int64_t examples) const;
 };
 
-/// Declares how many examples a step takes, which are fixed where a run has epochs of so many steps; how it learns from
-/// them; and what the run as a whole is like: each group under the section that is open.
-void declare_batches(Options& options, TrainingConfig& config, Fixed fixed);
+/// Declares how many examples a step takes, which a run keeps: its epochs and its schedule are counted in such steps;
+/// how it learns from them; and what the run as a whole is like: each group under the section that is open.
+void declare_batches(Options& options, TrainingConfig& config);
 void declare_training(Options& options, TrainingConfig& config);
 void declare_run(Options& options, TrainingConfig& config);
 

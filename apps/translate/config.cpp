@@ -29,7 +29,7 @@ void declare_train(Options& o, TranslateConfig& c) {
   o.add(&c.length, "M,max", "N", "largest number of words of a sentence that are read",
         at_least(1).and_at_most(1 << 16));
   o.add_choice(&c.model, "model", {"transformer", "rnn"},
-               "encoder and decoder of attention, or of one recurrent layer each");
+               "encoder and decoder of attention, or of one recurrent layer (GRU) each");
   o.add(&c.embedding, "E,embedding", "N", "width of the model", at_least(1).and_at_most(1 << 16));
   o.add(&c.heads, "H,heads", "N", "attention heads, which divide the width between them",
         at_least(1).and_at_most(1 << 10))
@@ -60,7 +60,7 @@ void declare_train(Options& o, TranslateConfig& c) {
   o.add_choice(&c.batches, "batches", {"random", "bucketed"},
                "pairs of any length together, which learns better, or of about the same length, which takes less time")
       .fixed(Fixed::in_run);
-  declare_batches(o, c.training, Fixed::in_run);
+  declare_batches(o, c.training);
   declare_training(o, c.training);
 
   o.section("Run");

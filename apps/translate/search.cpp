@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -23,6 +24,16 @@ Tokens counted(std::int64_t count) {
   return all;
 }
 
+constexpr double impossible = -std::numeric_limits<double>::infinity();
+
+/// The logits (rows, V), but for what is never part of a translation.
+Tensor allowed(const Tensor& logits, const SearchLimits& limits) {
+  if (limits.never.empty()) return logits;
+  Ids never = Ids::zeros({logits.size(-1)});
+  for (const std::int32_t token : limits.never) never.values()[static_cast<std::size_t>(token)] = 1;
+  return masked_fill(logits, never, impossible);
+}
+
 struct Hypothesis {
   Tokens tokens;  // from the start token on
   double log_prob = 0;
@@ -33,7 +44,8 @@ struct Hypothesis {
   }
 };
 
-/// The `count` best ways to go on from `beam`, whose next tokens have these log-probabilities (beam, V).
+/// The `count` best ways to go on from `beam`, whose next tokens have these log-probabilities (beam, V); fewer if
+/// others are impossible.
 std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::vector<double>& log_probs,
                                std::size_t count) {
   const std::size_t vocabulary = log_probs.size() / beam.size();
@@ -44,6 +56,7 @@ std::vector<Hypothesis> extend(const std::vector<Hypothesis>& beam, const std::v
   }
   std::vector<std::size_t> places(totals.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
+  std::erase_if(places, [&](std::size_t place) { return totals[place] == impossible; });
   count = std::min(count, places.size());
   std::partial_sort(
       places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count), places.end(),
@@ -67,7 +80,7 @@ std::vector<Tokens> greedy_search(nn::Translator& model, const Ids& source, cons
   // Texts that have not come to their end, the row of each in the step before, and its newest token.
   Tokens open = counted(source.size(0)), rows = open, last(open.size(), limits.start);
   for (std::int64_t length = 0; length < limits.longest && !open.empty(); ++length) {
-    const Tensor logits = translation->extend(Ids(rows), Ids(last));
+    const Tensor logits = allowed(translation->extend(Ids(rows), Ids(last)), limits);
     check_numbers(logits);
     const Ids next = argmax(logits, -1);
     const Tokens before = std::move(open);
@@ -99,7 +112,7 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
       rows.push_back(hypothesis.row);
       last.push_back(hypothesis.tokens.back());
     }
-    const Tensor log_probs = log_softmax(translation->extend(Ids(rows), Ids(last)), -1);  // (beam, V)
+    const Tensor log_probs = log_softmax(allowed(translation->extend(Ids(rows), Ids(last)), limits), -1);  // (beam, V)
     check_numbers(log_probs);
 
     // Those that end leave the beam; twice as many candidates keep it full. An end that is not among the best `count`
@@ -117,6 +130,7 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
   }
   // What is as long as it may get is a translation, too, as in greedy search: it may be a whole one.
   if (length == limits.longest) finished.insert(finished.end(), beam.begin(), beam.end());
+  if (finished.empty()) return {};  // nothing is possible
   Tokens best = std::max_element(finished.begin(), finished.end(), [&](const Hypothesis& a, const Hypothesis& b) {
                   return a.score(alpha) < b.score(alpha);
                 })->tokens;
@@ -128,7 +142,8 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
 std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
                                             std::int64_t longest, const SearchConfig& search) {
   const EvalMode mode(model);
-  const SearchLimits limits{.start = data::start_id, .end = data::end_id, .longest = longest};
+  const SearchLimits limits{
+      .start = data::start_id, .end = data::end_id, .longest = longest, .never = {data::pad_id, data::start_id}};
   std::vector<data::Tokens> translations(sources.size());
   for (const data::Indices& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
     const Ids batch = data::pad(sources, rows).ids;

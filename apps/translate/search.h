@@ -17,10 +17,11 @@
 
 namespace reel::apps {
 
-/// The tokens that frame a text, and how long a translation may get.
+/// The tokens that frame a text, how long a translation may get, and which tokens are never part of one.
 struct SearchLimits {
   std::int32_t start, end;
   std::int64_t longest;
+  std::vector<std::int32_t> never = {};
 };
 
 /// The translations, without start and end, of all texts of a batch: source (B, S).

@@ -192,7 +192,7 @@ void check_heads(const TranslateConfig& config) {
 
 void train(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
-  const std::optional<Checkpoint> saved =
+  std::optional<Checkpoint> saved =
       begin_run("translate", options, training, config.data.empty() ? sentence_defaults() : StringPairs{});
   options.refuse_idle();
   check_languages(config);
@@ -209,7 +209,7 @@ void train(Options& options, TranslateConfig& config) {
   TranslateTask task(std::move(trained), pairs.train, std::move(pairs.validation), std::move(pairs.tests));
   Trainer trainer("translate", options, training, task,
                   plan_epochs(training, config.epochs, task.examples_per_epoch()));
-  trainer.run(saved);
+  trainer.run(std::move(saved));
 }
 
 }  // namespace reel::apps

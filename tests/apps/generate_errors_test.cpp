@@ -96,6 +96,8 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");
   check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 65"), 2,
                 "--lr-decay: 65 examples are 17 steps; after --lr-warmup, 16 are left");
+  check_refused(here.train("generate", "--schedule wsd --lr-warmup 16 --lr-decay 4"), 2,
+                "--lr-decay: 4 examples are one step, within which the rate cannot fall; need two");
   for (const char* schedule : {"constant", "invsqrt"}) {
     check_refused(here.train("generate", std::string("--min-lr 1e-4 --schedule ") + schedule), 2,
                   std::string("--min-lr: only for --schedule cosine or wsd, not ") + schedule + "; leave it out");

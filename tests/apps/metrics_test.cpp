@@ -102,14 +102,6 @@ TEST_CASE("metrics that cannot be written are an error", "[metrics]") {
   CHECK_THROWS_WITH(MetricsFile(folder / "none/metrics.csv", {"loss"}), ContainsSubstring("No such file"));
 }
 
-TEST_CASE("csv cells", "[metrics]") {
-  CHECK(csv_cell("loss") == "loss");
-  CHECK(csv_cell("") == "");
-  CHECK(csv_cell("a,b") == "\"a,b\"");
-  CHECK(csv_cell("say \"a\"") == "\"say \"\"a\"\"\"");
-  CHECK(csv_cell("a\nb") == "\"a\nb\"");
-}
-
 TEST_CASE("csv numbers", "[metrics]") {
   CHECK(csv_number(0) == "0");
   CHECK(csv_number(-3) == "-3");

@@ -221,6 +221,21 @@ TEST_CASE("a translation may be empty, and stops where it gets too long", "[sear
   CHECK(beam_search(endless, a_source, 4, 0.6, {.start = start, .end = end_token, .longest = 0}).empty());
 }
 
+TEST_CASE("what is never part of a translation is not written, however probable it is", "[search]") {
+  constexpr std::int32_t pad = 0;
+  MadeUp eager([](const Tokens&, const Tokens& beginning) {
+    return std::vector<double>{9, 1, 8, beginning.size() > 2 ? 7.0 : 0.0, 5};
+  });
+  const SearchLimits limits{.start = start, .end = end_token, .longest = 6, .never = {pad, start}};
+  CHECK(greedy_search(eager, a_source, limits)[0] == Tokens{4, 4});
+  for (const std::int64_t width : {1, 2, 5, 100}) {
+    CAPTURE(width);
+    CHECK(beam_search(eager, a_source, width, 0, limits) == Tokens{4, 4});
+  }
+  const SearchLimits nothing{.start = start, .end = end_token, .longest = 2, .never = {0, 1, 2, 3, 4}};
+  CHECK(beam_search(eager, a_source, 2, 0, nothing).empty());
+}
+
 TEST_CASE("a translation by scores that are not numbers is refused", "[search]") {
   MadeUp broken([](const Tokens&, const Tokens& beginning) {
     return std::vector<double>{0, 1, 0, 0, beginning.size() < 2 ? 2.0 : std::nan("")};

@@ -340,6 +340,19 @@ TEST_CASE("a sample that an interrupt cuts short is no sample", "[trainer]") {
   CHECK(here.metrics("run") == here.metrics("whole"));
 }
 
+TEST_CASE("a run that was made longer and stopped at once goes on to its new length", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 4 --test-every 2 --out run");
+  const Outcome stopped = here.shell(
+      "\"$bin/generate\" train --resume -N 8 -l 2e-2 --sample-length 1000000000 --out run >out.txt & until grep -q "
+      "parameters out.txt; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  REQUIRE(stopped.status == 130);
+  CHECK_THAT(read_file(here / "out.txt"), ContainsSubstring("\nStopped after step 4 of 8 and saved. "));
+  const Outcome done = here.run("generate", "train --resume --sample-length 10 --out run");
+  CHECK(done.status == 0);
+  CHECK_THAT(done.out, ContainsSubstring("after step 8  train ") && ContainsSubstring("learning rate 0.02\n"));
+}
+
 TEST_CASE("a model that counted says when an interrupt cut its sample short", "[trainer]") {
   TinyTexts here;
   const Outcome stopped = here.shell("\"$bin/generate\" " + TinyTexts::tiny_model("generate", "--model ngram") +
@@ -589,7 +602,8 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   };
   refused("--out none", 1, "none/checkpoint.safetensors: there is no such file; " + program + " train writes one");
   CHECK_FALSE(fs::exists(here / "none"));
-  for (const std::string& option : {other, std::string("-E 8"), std::string("-H 4"), std::string("-r 2")}) {
+  for (const std::string& option : {other, std::string("-E 8"), std::string("-H 4"), std::string("-r 2"),
+                                    std::string("-b 3"), std::string("--accumulate 2")}) {
     refused("--out run " + more + " 40 " + option, 2, "cannot change within a run; leave it out with --resume");
   }
   refused("--out run " + more + " 40 --optimizer sgd", 2, "--optimizer: the run began with adam");
@@ -934,6 +948,13 @@ TEST_CASE("where only the score shows that training diverged, what was saved bef
   CHECK(at_once.status == 1);
   CHECK_FALSE(fs::exists(here / "run/checkpoint.safetensors"));
   CHECK(read_file(here / "run/previous.safetensors") == kept);
+}
+
+TEST_CASE("a final score that is no number is no result", "[trainer]") {
+  TinyTexts here;
+  const Outcome diverged = here.train("classify", "-e 1 -b 1000 --lr-warmup 0 -l 1e30 --final --out run");
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.last_line_of_err(), ContainsSubstring("not "));
 }
 
 TEST_CASE("every verb has a page of help", "[trainer]") {

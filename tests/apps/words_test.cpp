@@ -32,4 +32,5 @@ TEST_CASE("an excerpt is the beginning, on one line", "[words]") {
   CHECK(excerpt("", 3).empty());
   CHECK(excerpt("warm", 0).empty());
   CHECK(on_one_line("two\nlines\there") == "two lines here");
+  CHECK(on_one_line("two\u2028lines \u202Edezrever") == "two lines  dezrever");
 }

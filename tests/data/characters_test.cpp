@@ -37,10 +37,11 @@ TEST_CASE("white space, control and formatting characters separate") {
             CharacterKind::separator);
 }
 
-TEST_CASE("control characters are Unicode's Cc") {
-  for (char32_t character : {U'\0', U'\n', U'\x1b', U'\x1f', U'\x7f', U'\x80', U'\x9b', U'\x9f'})
+TEST_CASE("control characters are Unicode's Cc, and what ends lines or turns their direction") {
+  for (char32_t character : {U'\0', U'\n', U'\x1b', U'\x1f', U'\x7f', U'\x80', U'\x9b', U'\x9f', U'\u061C', U'\u200E',
+                             U'\u200F', U'\u2028', U'\u2029', U'\u202A', U'\u202E', U'\u2066', U'\u2069'})
     CHECK(is_control(character));
-  for (char32_t character : {U' ', U'a', U'~', U'\xa0', U'\xad', U'\u2028', U'\U0001F600'})
+  for (char32_t character : {U' ', U'a', U'~', U'\xa0', U'\xad', U'\u200D', U'\u202F', U'\u2060', U'\U0001F600'})
     CHECK_FALSE(is_control(character));
 }
 

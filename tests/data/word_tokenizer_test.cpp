@@ -35,6 +35,12 @@ TEST_CASE("an apostrophe between letters belongs to the word") {
   CHECK(split_words("'twas 'quoted' a''b it'") == Words{"'", "twas", "'", "quoted", "'", "a", "''", "b", "it", "'"});
 }
 
+TEST_CASE("what has no picture does not cut a word in two") {
+  CHECK(split_words("co\u00ADoperate \u00AD x\u00AD-\u00ADy") == Words{"cooperate", "x", "-", "y"});
+  CHECK(split_words("می\u200Cخواهم क\u094D\u200Dष") == Words{"می\u200Cخواهم", "क\u094D\u200Dष"});
+  CHECK(split_words("\u200Ca\u200D b\u200D👩\u200D💻") == Words{"a", "b", "👩", "💻"});
+}
+
 TEST_CASE("words of other alphabets are lowered and kept whole") {
   CHECK(split_words("Ärger über ÉTÉ, STRAẞE!") == Words{"ärger", "über", "été", ",", "straße", "!"});
   CHECK(split_words("ΕΝ ΑΡΧΗΙ «Ёжик»…") == Words{"εν", "αρχηι", "«", "ёжик", "»", "…"});
