@@ -1,10 +1,10 @@
 #pragma once
 // Elementwise loops: out = op(a, b, ...) for any shape, strides and operand types.
 //
-// The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. A row is worked off in blocks; an
-// operand that does not lie densely in it (a transposed one, one of integers) is first gathered into a buffer that
-// stays in the first cache, and one that is the same all along is read as one vector again and again: so there is one
-// inner loop whatever the strides. The last vector of a row is a partial one through the same operation: a value does
+// The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. An operand that does not lie densely
+// in a row (a transposed one, one of integers) is first gathered, block by block, into a buffer that stays in the first
+// cache, and one that is the same all along is read as one vector again and again: so there is one inner loop whatever
+// the strides. The last vector of a row is a partial one through the same operation: a value does
 // not depend on where in the row it stands.
 
 #include <algorithm>
@@ -35,6 +35,12 @@ struct Vectors {
   const T* next;
   int64_t step = lanes<T>;
 };
+
+/// Whether vectors_of() gathers the row's elements.
+template <class T, class In>
+bool needs_buffer(int64_t stride) {
+  return stride != 0 && !(stride == 1 && std::is_same_v<T, In>);
+}
 
 /// `n` elements as vectors: those of the operand itself where it is dense, else of `buffer`.
 template <class T, class In>
@@ -68,7 +74,10 @@ void map_vectors(T* out, int64_t n, Op op, In... in) {
 template <class T, class Op, class... In>
 void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in) {
   const Nest<1 + sizeof...(In)> nest(sizes, {out_strides, in.strides...});
-  for_each_piece(nest, detail::block_length, elements_per_chunk, [&](const auto& offsets, int64_t count) {
+  std::size_t operand = 0;
+  const bool gathers = (detail::needs_buffer<T, In>(nest.row_stride(++operand)) || ...);
+  const int64_t longest = gathers ? detail::block_length : elements_per_chunk;  // a buffer is short
+  for_each_piece(nest, longest, elements_per_chunk, [&](const auto& offsets, int64_t count) {
     T buffers[sizeof...(In)][detail::block_length];
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       detail::map_vectors<T>(
