@@ -4,8 +4,8 @@
 // The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. An operand that does not lie densely
 // in a row (a transposed one, one of integers) is first gathered, block by block, into a buffer that stays in the first
 // cache, and one that is the same all along is read as one vector again and again: so there is one inner loop whatever
-// the strides. The last vector of a row is a partial one through the same operation: a value does not depend on where in
-// the row it stands.
+// the strides. The last vector of a row is a partial one through the same operation: a value does not depend on where
+// in the row it stands.
 
 #include <algorithm>
 #include <type_traits>
