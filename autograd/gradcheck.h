@@ -21,7 +21,8 @@ struct GradcheckOptions {
   std::uint64_t seed = 1;  // of the cotangent
 };
 
-/// What a check found; true in a condition if the gradients agree.
+/// What a check found; true in a condition if the gradients agree, those that backward() finds with those of
+/// gradients(), too.
 struct GradcheckResult {
   std::string problem;  // which element of which input, and both values; empty if there is none
   double worst = 0;     // the largest difference, as a share of what was allowed

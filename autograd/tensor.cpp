@@ -87,8 +87,8 @@ void Tensor::set_grad(Tensor grad) {
 void Tensor::fail_undefined() {
   if (running_) {
     fail("backward of ", running_->operation,
-         ": an undefined tensor was used; what keep_for() keeps is undefined where "
-         "its gradient is not wanted: ask grads.needs() before it is read");
+         ": an undefined tensor was used; what keep_for() keeps is undefined where its gradient is not wanted: ask "
+         "grads.needs() before it is read. So is what the derivative was given, once it has taken that (chain() does)");
   }
   fail("an undefined tensor was used; assign a value to it first (a grad() is undefined until backward() reaches it)");
 }

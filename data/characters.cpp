@@ -23,9 +23,6 @@ constexpr bool contains(const Range (&ranges)[n], char32_t character) {
 constexpr Range spaces[] = {{0x09, 0x0D},     {0x1C, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680},
                             {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
 
-constexpr Range controls[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},
-                              {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
-
 // Control characters, the soft hyphen, zero-width, direction and byte-order marks, variation selectors.
 constexpr Range formatting[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x061C, 0x061C},
                                 {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F}, {0xFE00, 0xFE0F},
@@ -68,11 +65,16 @@ constexpr auto ascii_kinds = [] {
 
 bool is_space(char32_t character) { return contains(spaces, character); }
 
-bool is_control(char32_t character) { return contains(controls, character); }
+bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
+
+bool leaves_its_place(char32_t character) {
+  return is_control(character) || (character >= 0x2028 && character <= 0x202E) ||
+         (character >= 0x2066 && character <= 0x2069);
+}
 
 std::string printable(std::string_view text) {
   std::u32string characters = decode_utf8(replace_invalid_utf8(text));
-  std::ranges::replace_if(characters, is_control, U'?');
+  std::ranges::replace_if(characters, leaves_its_place, U'?');
   return encode_utf8(characters);
 }
 

@@ -28,7 +28,8 @@ std::int32_t class_id(const std::vector<std::string>& classes, const std::string
 /// Labels are printed before their texts, in a line.
 void check_label(const std::string& label, const fs::path& source) {
   if (const std::string shown = printable(label); shown != label) {
-    fail(source.string(), ": the label '", shown, "' cannot be a class; need UTF-8 without control characters");
+    fail(source.string(), ": the label '", shown, "' cannot be a class; need UTF-8 without control characters, ",
+         "line separators and what turns the direction of a text");
   }
 }
 

@@ -88,6 +88,8 @@ class ClassifyTask : public Task {
 
   StringPairs finish(const std::optional<Score>& validated) override {
     finished_ = true;
+    const Score score = validated ? *validated : score_now();
+    check_finite(score, config_.training.out);
     for (const Prediction& prediction : predictions()) {
       std::cout << (prediction.guess == prediction.label ? "  right  " : "  wrong  ") << prediction.guess << "  "
                 << excerpt(prediction.text, 100) << '\n';
@@ -95,8 +97,6 @@ class ClassifyTask : public Task {
     const std::string part = config_.final_run ? "test" : "validation";
     const Score words = score_of_baseline(corpus_, config_.training.seed);
     std::cout << part << " bag of words  " << line_of_texts(words) << std::endl;
-    const Score score = validated ? *validated : score_now();
-    check_finite(score, config_.training.out);
     std::cout << part << ' ' << config_.model << "  " << line_of_texts(score) << std::endl;
     StringPairs results;
     if (config_.final_run) {

@@ -11,7 +11,7 @@ namespace {
 
 std::u32string characters_of_one_line(std::string_view text) {
   std::u32string characters = decode_utf8(text);
-  std::ranges::replace_if(characters, data::is_control, U' ');
+  std::ranges::replace_if(characters, data::leaves_its_place, U' ');
   return characters;
 }
 

@@ -63,7 +63,7 @@ class GenerateTask : public Task {
       std::ostringstream sample;
       print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
-      // Before the first step, a resumed run may do it again.
+      // A run that stops after it, before the next step, does it again when it is resumed.
       if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
       const bool cut_short = interrupted();
       if (!cut_short) keep_sample(when, sample.str());
@@ -76,7 +76,6 @@ class GenerateTask : public Task {
   StringPairs finish(const std::optional<Score>&) override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
-    check_finite(tested, config_.training.out);
     std::cout << "test " << line_of_tokens(tested) << std::endl;
     return {{"test loss", short_number(tested.loss, 4)}, {"test accuracy", short_number(tested.accuracy, 4)}};
   }

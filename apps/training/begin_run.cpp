@@ -1,5 +1,8 @@
 #include "apps/training/begin_run.h"
 
+#include "apps/common/string_pairs.h"
+#include "autograd/error.h"
+
 namespace reel::apps {
 namespace {
 

@@ -30,7 +30,9 @@ constexpr double impossible = -std::numeric_limits<double>::infinity();
 Tensor allowed(const Tensor& logits, const SearchLimits& limits) {
   if (limits.never.empty()) return logits;
   Ids never = Ids::zeros({logits.size(-1)});
-  for (const std::int32_t token : limits.never) never.values()[static_cast<std::size_t>(token)] = 1;
+  for (const std::int32_t token : limits.never) {
+    if (token < logits.size(-1)) never.values()[static_cast<std::size_t>(token)] = 1;
+  }
   return masked_fill(logits, never, impossible);
 }
 
@@ -79,6 +81,7 @@ std::vector<Tokens> greedy_search(nn::Translator& model, const Ids& source, cons
   std::vector<Tokens> found(static_cast<std::size_t>(source.size(0)));
   // Texts that have not come to their end, the row of each in the step before, and its newest token.
   Tokens open = counted(source.size(0)), rows = open, last(open.size(), limits.start);
+  auto is_never = [&](std::int32_t token) { return std::ranges::count(limits.never, token) > 0; };
   for (std::int64_t length = 0; length < limits.longest && !open.empty(); ++length) {
     const Tensor logits = allowed(translation->extend(Ids(rows), Ids(last)), limits);
     check_numbers(logits);
@@ -87,7 +90,7 @@ std::vector<Tokens> greedy_search(nn::Translator& model, const Ids& source, cons
     open.clear(), rows.clear(), last.clear();
     for (std::size_t row = 0; row < before.size(); ++row) {
       const std::int32_t token = next.values()[row];
-      if (token == limits.end) continue;
+      if (token == limits.end || is_never(token)) continue;  // the latter where nothing is possible
       found[static_cast<std::size_t>(before[row])].push_back(token);
       open.push_back(before[row]);
       rows.push_back(static_cast<std::int32_t>(row));

@@ -3,9 +3,9 @@
 //
 // The operation is written once, on vectors: [](auto a, auto b) { return a * b; }. An operand that does not lie densely
 // in a row (a transposed one, one of integers) is first gathered, block by block, into a buffer that stays in the first
-// cache, and one that is the same all along is read as one vector again and again: so there is one inner loop whatever
-// the strides. The last vector of a row is a partial one through the same operation: a value does not depend on where
-// in the row it stands.
+// cache; one that is the same all along is read as one vector again and again. So there is one inner loop whatever the
+// strides; where nothing is gathered, it goes through as much of a row as a thread takes at once. The last vector of a
+// row is a partial one through the same operation: a value does not depend on where in the row it stands.
 
 #include <algorithm>
 #include <type_traits>
@@ -76,7 +76,7 @@ void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in
   const Nest<1 + sizeof...(In)> nest(sizes, {out_strides, in.strides...});
   std::size_t operand = 0;
   const bool gathers = (detail::needs_buffer<T, In>(nest.row_stride(++operand)) || ...);
-  const int64_t longest = gathers ? detail::block_length : elements_per_chunk;  // a buffer is short
+  const int64_t longest = gathers ? detail::block_length : elements_per_chunk;
   for_each_piece(nest, longest, elements_per_chunk, [&](const auto& offsets, int64_t count) {
     T buffers[sizeof...(In)][detail::block_length];
     [&]<std::size_t... k>(std::index_sequence<k...>) {

@@ -234,6 +234,7 @@ TEST_CASE("what is never part of a translation is not written, however probable 
   }
   const SearchLimits nothing{.start = start, .end = end_token, .longest = 2, .never = {0, 1, 2, 3, 4}};
   CHECK(beam_search(eager, a_source, 2, 0, nothing).empty());
+  CHECK(greedy_search(eager, a_source, nothing)[0].empty());
 }
 
 TEST_CASE("a translation by scores that are not numbers is refused", "[search]") {

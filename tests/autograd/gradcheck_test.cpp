@@ -1,5 +1,6 @@
 #include "autograd/gradcheck.h"
 
+#include "autograd/ops/elementwise.h"
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -130,4 +131,27 @@ TEST_CASE("tolerances are those asked for") {
   const auto f = [](const Xs& x) { return square(x[0], [](const Tensor& v) { return v * 2.0002; }); };
   CHECK_FALSE(gradcheck(f, {f64({1}, {1})}));
   CHECK(gradcheck(f, {f64({1}, {1})}, {.relative = 1e-3}));
+}
+
+TEST_CASE("a derivative that reads what it has written over is caught, as backward() alone would show") {
+  auto spoils = [](const Xs& in) {
+    return record("spoils", {in[0], in[1]}, in[0] * 2.0 + in[1], [](const Tensor& dy, Grads& grads) {
+      const Tensor twice = dy * 2.0, dx = grads.in_place_of(dy);
+      copy(twice, dx);
+      grads.add(0, dx);
+      grads.add(1, dy);
+    });
+  };
+  const Tensor x = away_from_zero({2, 3}, 1), y = away_from_zero({2, 3}, 2);
+  CHECK_THAT(gradcheck(spoils, {x, y}).problem, ContainsSubstring("input 1 (2, 3): backward() finds another gradient"));
+
+  auto chains_twice = [](const Xs& in) {
+    auto slope = [](const auto& v) { return v * 2.0; };
+    return record("chains_twice", {in[0], in[1]}, in[0] * in[0] + in[1] * in[1],
+                  [slope, a = in[0], b = in[1]](const Tensor& dy, Grads& grads) {
+                    grads.add(0, chain(grads, dy, slope, a));
+                    grads.add(1, chain(grads, dy, slope, b));
+                  });
+  };
+  CHECK_THROWS_WITH(gradcheck(chains_twice, {x, y}), ContainsSubstring("once it has taken that (chain() does)"));
 }

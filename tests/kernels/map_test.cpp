@@ -49,6 +49,25 @@ TEMPLATE_TEST_CASE("map agrees with its twin at awkward sizes and strides", "[ma
   }
 }
 
+TEMPLATE_TEST_CASE("map takes long rows in pieces, gathered or not", "[map]", float, double) {
+  using T = TestType;
+  for (const int64_t n :
+       {elements_per_chunk - 1, elements_per_chunk, elements_per_chunk + 1, 5 * elements_per_chunk / 2}) {
+    const std::vector<T> x = numbers<T>(14 * n, 1), y = numbers<T>(2 * n + 5, 2);
+    const std::vector<int64_t> sizes{2, n}, dense{n, 1}, apart{n + 5, 1};  // rows that are one, and two
+    for (const std::vector<int64_t>& strides : {dense, {7 * n, 7}, {0, 0}}) {
+      for (const std::vector<int64_t>& others : {dense, apart}) {
+        std::vector<T> out(static_cast<std::size_t>(2 * n));
+        map(sizes, out.data(), dense, combine, Operand<T>{x.data(), strides}, Operand<T>{y.data(), others});
+        const std::vector<T> want = plain_map(2, n, x.data(), strides, y.data(), others);
+        CHECK(std::equal(out.begin(), out.end(), want.begin(), [](T a, T b) {
+          return std::abs(a - b) <= T(sizeof(T) == 4 ? 1e-6 : 1e-14) * (1 + std::abs(b));
+        }));
+      }
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("map writes nothing past its end", "[map]", float, double) {
   using T = TestType;
   for (const int64_t n : awkward_sizes<T>()) {
