@@ -5,6 +5,7 @@
 #include <iomanip>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -52,6 +53,31 @@ Tensor weighted_sum(const Tensor& y, const Tensor& w, const std::vector<Tensor>&
   return total;
 }
 
+/// In the end, puts back the gradients that these leaves have now.
+class KeptGradients {
+ public:
+  explicit KeptGradients(std::vector<Tensor> leaves) : leaves_(std::move(leaves)) {
+    for (const Tensor& leaf : leaves_) before_.push_back(leaf.grad());
+  }
+  ~KeptGradients() {
+    for (std::size_t n = 0; n < leaves_.size(); ++n) leaves_[n].set_grad(before_[n]);
+  }
+  KeptGradients(const KeptGradients&) = delete;
+  KeptGradients& operator=(const KeptGradients&) = delete;
+
+ private:
+  std::vector<Tensor> leaves_, before_;
+};
+
+/// The gradients of leaves as backward() finds them, as training does: here derivatives may write over memory.
+std::vector<Tensor> backward_gradients(Tape& tape, const Tensor& loss, const std::vector<Tensor>& leaves) {
+  const KeptGradients kept(tape.leaves());
+  tape.backward(loss);
+  std::vector<Tensor> gradients;
+  for (const Tensor& leaf : leaves) gradients.push_back(leaf.grad());
+  return gradients;
+}
+
 /// Whether both are the same but for rounding; NaN is the same as NaN.
 bool agree(const Tensor& a, const Tensor& b, const GradcheckOptions& options) {
   const std::vector<double> u = a.to_vector(), v = b.to_vector();
@@ -65,20 +91,20 @@ GradcheckResult check(const Wording& wording, const Differentiable& f, const std
                       const GradcheckOptions& options) {
   std::vector<Tensor> leaves = leaves_of(inputs, wording.name);
   Tensor cotangent;
-  std::vector<Tensor> gradients;
+  std::vector<Tensor> gradients, trained;
   {
     Tape tape;
     const Tensor y = f(leaves);
     cotangent = seeded_randn(y.shape(), options.seed);
     const Tensor loss = weighted_sum(y, cotangent, leaves);
     gradients = tape.gradients(loss, leaves);
-    tape.backward(loss);  // which training runs: here derivatives may write over memory
+    trained = backward_gradients(tape, loss, leaves);
   }
   auto value = [&] { return sum(f(leaves) * cotangent).item(); };
 
   GradcheckResult result;
   for (std::size_t n = 0; n < leaves.size(); ++n) {
-    if (!agree(leaves[n].grad(), gradients[n], options)) {
+    if (!agree(trained[n], gradients[n], options)) {
       result.problem =
           text("input ", n, " ", inputs[n].shape(), ": backward() finds another gradient than gradients(), ",
                "where nothing is written over; does the derivative read a tensor after it may have been?");

@@ -148,7 +148,6 @@ void Trainer::introduce() const {
   }
 }
 
-/// Before the first of its steps: what was there already.
 void Trainer::show_where_it_stands() {
   events_.emplace(config_.tb_dir.empty() ? config_.out : config_.tb_dir);
   if (metrics_) events_->begin(steps_done_ + (is_recorded_ ? 1 : 0));  // a new run has not claimed its folder yet

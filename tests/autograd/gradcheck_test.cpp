@@ -1,5 +1,7 @@
 #include "autograd/gradcheck.h"
 
+#include <utility>
+
 #include "autograd/ops/elementwise.h"
 #include "tests/autograd/values.h"
 
@@ -154,4 +156,23 @@ TEST_CASE("a derivative that reads what it has written over is caught, as backwa
                   });
   };
   CHECK_THROWS_WITH(gradcheck(chains_twice, {x, y}), ContainsSubstring("once it has taken that (chain() does)"));
+}
+
+TEST_CASE("a check leaves the gradients of other leaves as they were, even if a derivative throws") {
+  const Tensor fresh = away_from_zero({2}, 1).set_requires_grad(), x = away_from_zero({2}, 2);
+  Tensor trained = away_from_zero({2}, 3).set_requires_grad();
+  trained.set_grad(f64({2}, {5, 6}));
+  auto throws = [](const Tensor& y) {
+    return record("throws", {y}, clone(y), [threw = false](const Tensor& dy, Grads& grads) mutable {
+      if (std::exchange(threw, true)) fail("a derivative that fails the second time");
+      grads.add(0, dy);
+    });
+  };
+  const auto f = [&](const Xs& in) { return in[0] * fresh * trained; };
+  CHECK(gradcheck(f, {x}).problem == "");
+  CHECK(gradgradcheck([&](const Xs& in) { return f(in) * in[0]; }, {x}).problem == "");
+  CHECK_THROWS_WITH(gradcheck([&](const Xs& in) { return throws(in[0]) * fresh * trained; }, {x}),
+                    ContainsSubstring("fails the second time"));
+  CHECK(!fresh.has_grad());
+  CHECK(trained.grad().to_vector() == Values{5, 6});
 }
