@@ -65,6 +65,11 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   return with_line_feeds(std::move(text));
 }
 
+bool has_ending(const std::filesystem::path& path, std::string_view ending) {
+  auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(path.extension().string(), ending, {}, lower, lower);
+}
+
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder) {
   std::vector<std::filesystem::directory_entry> entries;
   std::error_code error;

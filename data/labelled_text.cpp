@@ -90,9 +90,15 @@ std::vector<std::string> names_in(const fs::path& folder, Accept accept) {
 /// Where the part of this name lies in `folder`: the first of the kinds that there is, of which "" stands for folders.
 std::optional<fs::path> find_part(const fs::path& folder, const std::string& name,
                                   const std::vector<std::string>& kinds = {"", ".tsv", ".csv"}) {
+  if (!fs::is_directory(folder)) return std::nullopt;
+  const std::vector<fs::directory_entry> entries = entries_of(folder);
   for (const std::string& kind : kinds) {
-    const fs::path path = folder / (name + kind);
-    if (kind.empty() ? fs::is_directory(path) : fs::exists(path)) return path;
+    for (const fs::directory_entry& entry : entries) {
+      const fs::path& path = entry.path();
+      const bool is_it = kind.empty() ? path.filename() == name && entry.is_directory()
+                                      : path.stem() == name && has_ending(path, kind);
+      if (is_it) return path;
+    }
   }
   return std::nullopt;
 }
@@ -155,7 +161,7 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
   for (const std::string& label : found) {
     std::int32_t id = class_id(data.classes, label, (folder / label).string());
     std::vector<std::string> files =
-        names_in(folder / label, [](const auto& entry) { return entry.path().extension() == ".txt"; });
+        names_in(folder / label, [](const auto& entry) { return has_ending(entry.path(), ".txt"); });
     if (files.empty()) fail((folder / label).string(), ": the class is empty; need .txt files in its folder");
     for (const std::string& file : files) {
       data.texts.push_back(read_text(folder / label / file));

@@ -1,7 +1,6 @@
 #include "data/table.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -10,13 +9,6 @@
 
 namespace reel::data {
 namespace {
-
-/// Whether the file's ending says so, in capitals or not.
-bool is_csv(const std::filesystem::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending == ".csv";
-}
 
 /// Takes a table apart, one column after another.
 class Reader {
@@ -79,7 +71,7 @@ class Reader {
 std::vector<TableRow> read_table(const std::filesystem::path& path) {
   std::string text = read_text(path);
   std::vector<TableRow> rows;
-  for (Reader reader(text, path.string(), is_csv(path)); !reader.at_end();) {
+  for (Reader reader(text, path.string(), has_ending(path, ".csv")); !reader.at_end();) {
     TableRow row = reader.row();
     if (row.columns.size() == 1 && row.columns[0].empty()) continue;
     if (!rows.empty() && row.columns.size() != rows[0].columns.size()) {

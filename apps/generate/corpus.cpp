@@ -33,6 +33,12 @@ std::uint32_t fingerprint(const Corpus& corpus) {
   return Fingerprint().add(corpus.train).add(corpus.validation).add(corpus.test).value();
 }
 
+std::vector<std::int32_t> whole(const Corpus& corpus) {
+  std::vector<std::int32_t> tokens = corpus.train;
+  for (const auto* part : {&corpus.validation, &corpus.test}) tokens.insert(tokens.end(), part->begin(), part->end());
+  return tokens;
+}
+
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer, Role role) {
   Corpus corpus;
   corpus.name = config.data.empty() ? "the built-in corpus" : config.data;
@@ -43,7 +49,7 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
   auto [validation, test] = config.final_run ? cut(rest, 0.5) : data::Split<std::string_view>{rest, {}};
 
   auto check_size = [&](const char* part, std::size_t size) {
-    if (size >= 2) return;
+    if (size >= 2 || role == Role::to_score) return;
     fail(corpus.name, " is too short: with --split ", config.split, " its ", part, " part has ", size, " token",
          size == 1 ? "" : "s", "; need at least 2, to predict one from the other");
   };
@@ -58,7 +64,7 @@ Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer
            error.what());
     }
   };
-  if (role != Role::to_score) corpus.train = encode(train, data::Unseen::refuse);
+  corpus.train = encode(train, role == Role::to_score ? data::Unseen::replace : data::Unseen::refuse);
   corpus.validation = encode(validation, data::Unseen::replace);
   corpus.test = encode(test, data::Unseen::replace);
   if (role == Role::to_learn) check_size("training", corpus.train.size());

@@ -14,7 +14,7 @@ namespace reel::apps {
 struct Corpus {
   std::string name;  // of the file, for messages
   std::unique_ptr<data::Tokenizer> tokenizer;
-  std::vector<std::int32_t> train;  // empty where it is not wanted
+  std::vector<std::int32_t> train;
   std::vector<std::int32_t> validation;
   std::vector<std::int32_t> test;  // empty without --final
 };
@@ -22,14 +22,16 @@ struct Corpus {
 /// What tells the tokens of one run from those of another (fingerprint.h).
 std::uint32_t fingerprint(const Corpus& corpus);
 
-/// What a text is to the model: what it will learn from, what it has learnt from, or another one to score, of which the
-/// training part is not wanted.
+/// All parts, one after the other.
+std::vector<std::int32_t> whole(const Corpus& corpus);
+
+/// What a text is to the model: what it will learn from, what it should have learnt from, or any text, to be scored.
 enum class Role { to_learn, learnt, to_score };
 
-/// The text of config.data, or the built-in one, cut as config says. A given tokenizer keeps its vocabulary;
-/// without one, that is of the characters of the training part. Others count as unknown, outside the training part and
-/// if the vocabulary has a token for that; where not, this throws, naming them. Throws if a part has fewer than two
-/// tokens, but for a training part that the model has learnt already.
+/// The text of config.data, or the built-in one, cut as config says. A given tokenizer keeps its vocabulary; without
+/// one, that is of the characters of the training part. Others count as unknown, if the vocabulary has a token for that
+/// and outside a training part that is or was learnt; where not, this throws, naming them. Throws if a part has fewer
+/// than two tokens, but for a training part that was learnt already, and for a text to be scored.
 Corpus read_corpus(const GenerateConfig& config, std::unique_ptr<data::Tokenizer> tokenizer = nullptr,
                    Role role = Role::to_learn);
 

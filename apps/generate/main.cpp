@@ -27,7 +27,7 @@ struct EvalConfig {
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", "DIR", "folder that train wrote");
   o.add(&c.data, "D,data", "FILE",
-        "text to score, cut as in training; without it, the one trained on, if that is still the same");
+        "text to score as a whole; if it is the one trained on, or without it, what validates that");
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
   o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
@@ -40,16 +40,20 @@ void eval(Options&, EvalConfig& c) {
   if (c.final_run && !trained.config.final_run) {
     fail<UsageError>("--final: ", c.from, " was trained without it, and so has no part set aside for a test");
   }
-  const bool is_other = !c.data.empty();
-  if (is_other) trained.config.data = c.data;
+  if (!c.data.empty()) trained.config.data = c.data;
   const Corpus corpus =
-      read_corpus(trained.config, std::move(trained.tokenizer), is_other ? Role::to_score : Role::learnt);
-  if (!is_other) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
-  const std::string part = c.final_run ? "test" : "validation";
-  const Score score = evaluate(*trained.model, c.final_run ? corpus.test : corpus.validation, c.batch_size,
-                               text("the ", part, " part of ", corpus.name));
+      read_corpus(trained.config, std::move(trained.tokenizer), c.data.empty() ? Role::learnt : Role::to_score);
+  if (c.data.empty()) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
+  const bool was_learnt = learnt_from(saved, fingerprint(corpus));
+  if (c.final_run && !was_learnt) {
+    fail<UsageError>("--final: ", c.data, " is not the text that ", c.from,
+                     " learnt from, and is scored as a whole; leave it out");
+  }
+  const std::string name = !was_learnt ? c.data : c.final_run ? "test" : "validation";
+  const std::vector<std::int32_t> tokens = !was_learnt ? whole(corpus) : c.final_run ? corpus.test : corpus.validation;
+  const Score score = evaluate(*trained.model, tokens, c.batch_size, name);
   check_finite(score, c.from);
-  std::cout << part << ' ' << line_of_tokens(score) << std::endl;
+  std::cout << name << ' ' << line_of_tokens(score) << std::endl;
 }
 
 struct SampleConfig {

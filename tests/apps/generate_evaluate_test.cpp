@@ -78,6 +78,6 @@ TEST_CASE("scoring does not drop out, and leaves the model as it was", "[evaluat
 TEST_CASE("a text without a token to predict cannot be scored", "[evaluate]") {
   nn::ConvModel model = random_model();
   CHECK_THROWS_WITH(evaluate(model, random_tokens(1), 4, "the test part"),
-                    "the test part has 1 tokens; need at least 2 to predict one");
+                    "the test part has 1 token; need at least 2, to predict one from the other");
   CHECK_THROWS_AS(evaluate(model, {}, 4, "text"), Error);
 }

@@ -73,6 +73,25 @@ TEST_CASE("the test part is set aside, and scored once", "[generate]") {
   CHECK_THAT(trained.out, ContainsSubstring("\n" + validated));
 }
 
+TEST_CASE("another text is scored as a whole", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--final --out run");
+  const auto scored = [&](const std::string& options) { return here.run("generate", "eval --from run " + options); };
+  const std::string text = read_file(here / "text.txt");
+  here.write("moved.txt", text);
+  CHECK(scored("--data moved.txt").out == scored("").out);  // it is the one that was learnt
+  CHECK(scored("--data moved.txt --final").out == scored("--final").out);
+
+  here.write("other.txt", text.substr(0, 70));
+  CHECK(scored("--data other.txt").out.starts_with("other.txt loss "));
+  CHECK_THAT(scored("--data other.txt").out, ContainsSubstring("tokens 69"));
+  here.write("two.txt", "at");
+  CHECK_THAT(scored("--data two.txt").out, ContainsSubstring("tokens 1\n"));
+  const Outcome refused = scored("--data other.txt --final");
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--final: other.txt is not the text that run learnt from"));
+}
+
 TEST_CASE("line ends and a byte-order mark make no difference", "[generate]") {
   TinyTexts here;
   const std::string plain = read_file(here / "text.txt");

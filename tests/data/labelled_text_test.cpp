@@ -42,6 +42,21 @@ TEST_CASE("an aclImdb folder is read in the order of its names, without what has
   CHECK(data.test->texts == Strings{"test/bad", "test/zero", "test/ten"});
 }
 
+TEST_CASE("endings of files may be in capitals") {
+  TemporaryFolder folder;
+  write_reviews(folder);
+  folder.write("train/pos/1_1.TXT", "loud");
+  CHECK(read_labelled_data(folder.path()).train.texts == Strings{"train/bad", "train/zero", "train/ten", "loud"});
+
+  TemporaryFolder tables;
+  tables.write("train.CSV", "label,text\npos,fine\nneg,poor\n");
+  tables.write("test.Csv", "label,text\nneg,grey\n");
+  const LabelledData data = read_labelled_data(tables.path());
+  CHECK(data.train.texts == Strings{"fine", "poor"});
+  REQUIRE(data.test);
+  CHECK(data.test->texts == Strings{"grey"});
+}
+
 TEST_CASE("a folder of another layout is refused, with what it should hold") {
   TemporaryFolder folder;
   auto message = ContainsSubstring("holds no labelled texts; need train/ and test/ with a folder per class in each");
