@@ -6,10 +6,13 @@
 //
 //     CHECK(gradcheck([](const auto& x) { return tanh(x[0]) * x[1]; }, {a, b}));
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "autograd/tape.h"
 #include "autograd/tensor.h"
 
 namespace reel {
@@ -42,5 +45,16 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
 /// linear in an input, or made of straight pieces as relu is, these are zero: check f(x)³ in its place.
 GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
                               const GradcheckOptions& options = {});
+
+/// The part of these checks that training needs: runs backward(loss), where derivatives may write over memory, and
+/// returns the first of `leaves` for which that finds another gradient than gradients() did. Leaves keep those they had.
+std::optional<std::size_t> spoilt_by_backward(Tape& tape, const Tensor& loss, const std::vector<Tensor>& leaves,
+                                              const std::vector<Tensor>& gradients,
+                                              const GradcheckOptions& options = {});
+
+/// What to say of it.
+inline constexpr const char* spoilt_gradient =
+    "backward() finds another gradient than gradients(), where nothing is written over; does the derivative read a "
+    "tensor after it may have been?";
 
 }  // namespace reel

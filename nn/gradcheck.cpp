@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -13,14 +12,13 @@
 namespace reel::nn {
 namespace {
 
-/// A leaf that output() reads and that requires a gradient, but is none of the parameters.
-std::optional<Tensor> stranger(const std::vector<Tensor>& parameters, const std::function<Tensor()>& output) {
-  Tape tape;
-  output();
-  for (const Tensor& leaf : tape.leaves()) {
-    if (std::ranges::none_of(parameters, [&](const Tensor& parameter) { return parameter.same(leaf); })) return leaf;
-  }
-  return std::nullopt;
+/// A weighted sum of output(); one that every parameter has a part in, even if the output has not.
+Tensor loss_of(const std::vector<Tensor>& parameters, const std::function<Tensor()>& output, std::uint64_t seed) {
+  const Tensor y = output();
+  Generator generator(seed + 1);
+  Tensor loss = sum(y * randn(y.shape(), y.dtype(), generator));
+  for (const Tensor& parameter : parameters) loss = loss + sum(parameter * 0.0);
+  return loss;
 }
 
 /// Gives the numbers back that a tensor has now.
@@ -41,13 +39,10 @@ GradcheckResult check_parameter(const Tensor& parameter, const std::function<Ten
                                 const GradcheckOptions& options) {
   auto loss = [&](const std::vector<Tensor>& x) {
     copy(x[0], parameter);
-    const Tensor y = output();
-    Generator generator(options.seed + 1);
-    const Tensor value = sum(y * randn(y.shape(), y.dtype(), generator));
+    const Tensor value = loss_of({parameter}, output, options.seed);
     Tape* tape = Tape::recording();
     if (!tape) return value;
-    const Tensor recorded = value + sum(parameter * 0.0);  // even if the output does not depend on it
-    return detach(value) + sum(tape->gradients(recorded, {parameter})[0] * (x[0] - detach(x[0])));
+    return detach(value) + sum(tape->gradients(value, {parameter})[0] * (x[0] - detach(x[0])));
   };
   const Restored restored(parameter);
   return gradcheck(loss, {parameter}, options);
@@ -69,21 +64,30 @@ GradcheckResult check_parameters(const Module& module, const std::function<Tenso
            "DType::f64");
     }
   }
-  if (const std::optional<Tensor> leaf = stranger(parameters, output)) {
-    return {text("a leaf of the shape ", leaf->shape(),
-                 " requires a gradient, and is no parameter of the module; name it with parameter(), or its part with "
-                 "child(); an input should be detached"),
-            infinity};
+  auto name_of = [&](const Tensor& parameter) {
+    return std::ranges::find_if(module.state_dict(), [&](const auto& state) { return state.second.same(parameter); })
+        ->first;
+  };
+  {
+    Tape tape;
+    const Tensor loss = loss_of(parameters, output, options.seed);
+    for (const Tensor& leaf : tape.leaves()) {
+      if (std::ranges::any_of(parameters, [&](const Tensor& parameter) { return parameter.same(leaf); })) continue;
+      return {text("a leaf of the shape ", leaf.shape(),
+                   " requires a gradient, and is no parameter of the module; name it with parameter(), or its part "
+                   "with child(); an input should be detached"),
+              infinity};
+    }
+    const std::vector<Tensor> gradients = tape.gradients(loss, parameters);
+    if (const auto n = spoilt_by_backward(tape, loss, parameters, gradients, options)) {
+      return {text(name_of(parameters[*n]), ": ", spoilt_gradient), infinity};
+    }
   }
   GradcheckResult result;
   for (const Tensor& parameter : parameters) {
     if (parameter.numel() == 0) continue;
     const auto [problem, worst] = check_parameter(parameter, output, options);
-    if (!problem.empty() && result.problem.empty()) {
-      const auto named =
-          std::ranges::find_if(module.state_dict(), [&](const auto& state) { return state.second.same(parameter); });
-      result.problem = text(named->first, ": ", problem);
-    }
+    if (!problem.empty() && result.problem.empty()) result.problem = text(name_of(parameter), ": ", problem);
     if (std::isnan(worst) || worst > result.worst) result.worst = worst;
   }
   return result;

@@ -46,6 +46,27 @@ TEST_CASE("right gradients of a module's parameters pass, wrong ones are reporte
   CHECK(std::isnan(check_parameters(nowhere, [&] { return nowhere(x); }).worst));
 }
 
+TEST_CASE("a derivative that reads what it has written over is caught in a module, too") {
+  struct Spoiling : Module {
+    Tensor weight = parameter("weight", normal({3}, 1)), bias = parameter("bias", normal({3}, 2));
+    Tensor operator()(const Tensor& x) const {
+      return record("spoiling", {weight, bias}, detach(weight * x + bias), [x](const Tensor& dy, Grads& grads) {
+        const Tensor dw = dy * x, place = grads.in_place_of(dy);
+        copy(dw, place);
+        grads.add(0, place);
+        grads.add(1, dy);
+      });
+    }
+  };
+  const Spoiling module;
+  const Tensor x = normal({3}, 3);
+  const auto [problem, worst] = check_parameters(module, [&] { return module(x); });
+  CHECK_THAT(problem, ContainsSubstring("bias: backward() finds another gradient than gradients()"));
+  CHECK(std::isinf(worst));
+  CHECK_FALSE(module.weight.has_grad());
+  CHECK_FALSE(module.bias.has_grad());
+}
+
 TEST_CASE("parameters keep their numbers") {
   const Pair module(true);
   const NamedTensors before = snapshot(module.state_dict());
