@@ -72,6 +72,7 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   shape.append(dy.rank() > 0 ? dy.size(-1) : 0);
   if (dy.shape() != shape)
     fail("coalesce: dy is ", dy.shape(), ", ids are ", ids.shape(), "; need one row of dy for each id");
+  if (table_rows < 0) fail("coalesce: a table of ", table_rows, " rows; need 0 or more");
   check_indices("coalesce", ids, table_rows);
   const RankedSet set(table_rows, {ids});
   // Added to zeros, as the dense gradient is: 0 + -0 is 0.

@@ -73,7 +73,7 @@ bool Tape::needs_any(Inputs inputs) const {
 
 bool needs_gradient(const Tensor& x) {
   const Tape* tape = Tape::recording();
-  return tape && tape->needs_any({x});
+  return tape && !tape->used_up_ && tape->needs_any({x});
 }
 
 bool is_recorded(const Tensor& x) { return current && !current->used_up_ && current->has_recorded(x); }
@@ -240,12 +240,12 @@ bool Grads::needs(std::size_t input) const { return pass_.gradient_of(edge_of(in
 void Grads::add(std::size_t input, Tensor dx) {
   const Tape::Edge& edge = edge_of(input);
   if (edge.kind == Tape::Edge::constant) return;
-  const Tape::Running none(nullptr);  // what is added to may have been written over
   const auto [shape, dtype] = tape_.form_of(edge);
   if (dx.dtype() != dtype || !broadcasts_to(shape, dx.shape())) {
     fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
          ", the input ", dtype, ' ', shape);
   }
+  const Tape::Running none(nullptr);  // what is added to may have been written over
   if (dx.shape() != shape) dx = sum_to(dx, shape);
   if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
     accumulate_in(edge.tensor, std::move(dx));
@@ -257,12 +257,12 @@ void Grads::add(std::size_t input, Tensor dx) {
 void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   const Tape::Edge& edge = edge_of(input);
   if (edge.kind == Tape::Edge::constant) return;
-  const Tape::Running none(nullptr);
   const auto [shape, dtype] = tape_.form_of(edge);
   if (dy.dtype() != dtype || shape.rank() != 2 || dy.rank() == 0 || dy.size(-1) != shape[1]) {
     fail("backward of ", entry_.operation, ": the rows for input ", input, " are ", dy.dtype(), ' ', dy.shape(),
          ", the input ", dtype, ' ', shape);
   }
+  const Tape::Running none(nullptr);
   if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
     accumulate_in(edge.tensor, coalesce(dy, ids, shape[0]));
   } else {

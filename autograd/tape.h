@@ -91,7 +91,8 @@ class Tape {
   /// One line per entry: "3  mul  (2, 3)  <- 1, leaf (2, 3)".
   std::string to_string() const;
 
-  /// The tape that records on this thread now; null if there is none, if it runs backward, or under NoGrad.
+  /// The tape that records on this thread now, or would refuse to, having run backward; null if there is none, under
+  /// NoGrad, and in a backward pass, unless that is recorded too (CreateGraph::yes).
   static Tape* recording();
 
  private:
@@ -194,7 +195,7 @@ Tensor record(const char* operation, Inputs inputs, Tensor result, F&& backward)
   return result;
 }
 
-/// Whether a tape records, and its backward pass will compute the gradient of x.
+/// Whether a tape records, and its backward pass, still to come, will compute the gradient of x.
 bool needs_gradient(const Tensor& x);
 /// Whether x is a result on this thread's tape, whose backward pass is still to come: what writes over it spoils that.
 bool is_recorded(const Tensor& x);

@@ -35,9 +35,10 @@ class MarkovModel : public LanguageModel {
   /// Counts what follows what in `tokens`, the training text. Throws if an id is not in 0 .. vocabulary - 1, or the
   /// order not in 0 .. max_order.
   MarkovModel(std::span<const std::int32_t> tokens, const Config& config);
-  /// The model whose state_dict() this is: nothing but "tokens", the training text, in f32. It is not loaded with
-  /// load_state_dict(), which would not count again. Throws if `state` is of something else.
+  /// The model whose state_dict() this is: nothing but "tokens", the training text, in f32. Throws if `state` is of
+  /// something else.
   static MarkovModel from_state(const StateDict& state, const Config& config);
+  void load_state_dict(const StateDict& state) = delete;  // would not count again
 
   Tensor operator()(const Ids& tokens) const override;
   int64_t context() const override { return config_.context; }

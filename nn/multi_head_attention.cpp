@@ -19,7 +19,8 @@ void check_texts(const Texts& x, const Texts& memory) {
 /// Whether what a mask hides as padding is what the packing leaves out.
 bool agree_on_padding(const Mask& mask, const Packing& packing) {
   if (!mask.padding()) return !packing.has_padding();
-  return std::ranges::equal(mask.padding()->values(), packing.padding().values());
+  const Ids& left_out = packing.padding();
+  return mask.padding()->shape() == left_out.shape() && std::ranges::equal(mask.padding()->values(), left_out.values());
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ void Optimizer::step() {
   const NoGrad no_grad;  // a tape may live still, and an update be written with operations
   for (Slot& slot : slots_) {
     if (!slot.parameter.has_grad()) continue;
-    update(slot, ++*slot.steps.data<double>());
+    double& steps = *slot.steps.data<double>();
+    update(slot, steps + 1);
+    ++steps;
     slot.parameter.mark_written();
   }
 }

@@ -118,7 +118,7 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     }
     // With many classes there is hardly anything larger than logits: their gradient takes their place, or that of a
     // contiguous copy.
-    const bool in_place = grads.may_overwrite(logits);
+    const bool in_place = !logits.is_contiguous() || grads.may_overwrite(logits);
     const Tensor from = contiguous_values(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
     with_type(dtype, [&]<class T>(T) {
       kernels::cross_entropy_backward(rows, classes, from.data<T>(), t.picked.data(), t.counted.data(),

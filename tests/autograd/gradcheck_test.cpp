@@ -156,6 +156,16 @@ TEST_CASE("a derivative that reads what it has written over is caught, as backwa
                   });
   };
   CHECK_THROWS_WITH(gradcheck(chains_twice, {x, y}), ContainsSubstring("once it has taken that (chain() does)"));
+
+  auto adds_what_it_took = [](const Xs& in) {
+    return record("adds_what_it_took", {in[0], in[1]}, in[0] * in[0] + in[1],
+                  [slope = [](const auto& v) { return v * 2.0; }, x = in[0]](const Tensor& dy, Grads& grads) {
+                    grads.add(0, chain(grads, dy, slope, x));
+                    grads.add(1, dy);
+                  });
+  };
+  CHECK_THROWS_WITH(gradcheck(adds_what_it_took, {x, y}), ContainsSubstring("backward of adds_what_it_took: "));
+  CHECK_THROWS_WITH(gradcheck(adds_what_it_took, {x, y}), ContainsSubstring("once it has taken that"));
 }
 
 TEST_CASE("a check leaves the gradients of other leaves as they were, even if a derivative throws") {

@@ -121,6 +121,8 @@ TEST_CASE("row gradient: refuses what does not fit") {
   CHECK_THROWS_WITH(coalesce(ones({2, 3}), Ids({-1, 0}), 5), ContainsSubstring("coalesce: the index -1"));
   CHECK_THROWS_WITH(coalesce(ones({2, 3}), Ids({1}), 5), ContainsSubstring("coalesce: dy is (2, 3), ids are (1,)"));
   CHECK_THROWS_AS(coalesce(scalar(1), Ids(Shape{}, {0}), 5), Error);
+  CHECK_THROWS_WITH(coalesce(ones({0, 3}), Ids(Shape{0}, {}), -1000),
+                    ContainsSubstring("coalesce: a table of -1000 rows"));
 
   const RowGradient rows{Ids({0, 3}), ones({2, 3})};
   auto refused = [&](Tensor table, const std::string& reason) {

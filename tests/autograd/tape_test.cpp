@@ -824,6 +824,9 @@ TEST_CASE("what a tape records may not be changed in place") {
     CHECK_NOTHROW(add_in_place(constant, detach(y)));
     tape.backward(sum(y));
     CHECK(x.grad().to_vector() == Values{2, 4});
+    CHECK_FALSE(needs_gradient(x));  // none is still to come
+    add_in_place(x, x.grad() * -0.5);
+    CHECK(x.to_vector() == Values{0, 0});
   }
   CHECK_NOTHROW(add_in_place(x, x));
 }

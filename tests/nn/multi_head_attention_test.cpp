@@ -174,6 +174,10 @@ TEST_CASE("multi-head attention: packed texts are the padded ones without the pa
       const Attended seen = attention(packed_x, unpacked, Mask::padding(hidden), KeepMaps::yes);
       CHECK(close(attention(packed_x, packed_memory, Mask::padding(hidden)).output, seen.output));
     }
+    // The numbers of the packing, in another shape.
+    const Mask turned = Mask::padding(of_keys.padding().view({4, 2}));
+    CHECK_THROWS_WITH(attention(packed_x, packed_memory, turned),
+                      ContainsSubstring("the mask hides padding of (4, 2)"));
     auto gradients = [&](const auto& in) { return attention({in[0], of_queries}, {in[1], of_keys}, mask).output; };
     CHECK(gradcheck(gradients, {packed_x.vectors, packed_memory.vectors}).problem == "");
   }

@@ -487,6 +487,18 @@ TEST_CASE("optimizer: an update of one's own may be written with operations, whi
   CHECK(x.to_vector() == std::vector<double>{0, 0});
 }
 
+TEST_CASE("optimizer: an update that throws is no step") {
+  struct Refusing : Optimizer {
+    explicit Refusing(const std::vector<Tensor>& parameters) : Optimizer(parameters, 0.5, {}) {}
+    void update(Slot&, double steps) override { fail("step ", steps); }
+  };
+  Tensor x = tensor({2}, {1, 2}).set_requires_grad();
+  x.set_grad(x);
+  Refusing optimizer({x});
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH(optimizer.step(), "step 1");
+  CHECK(optimizer.state_dict()[0].second.item() == 0);
+}
+
 TEST_CASE("optimizer: a step between the loss and backward is refused there") {
   Tensor x = tensor({2}, {1, 2}).set_requires_grad();
   x.set_grad(x);
