@@ -71,11 +71,17 @@ std::map<std::string, ParallelText> read_tests(const fs::path& folder, const std
   return tests;
 }
 
+void check_folder(const fs::path& folder) {
+  if (fs::is_directory(folder)) return;
+  fail(folder.string(),
+       fs::exists(folder) ? ": is no folder; name the one that the files are in" : ": there is no such folder");
+}
+
 }  // namespace
 
 std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, const std::string& source,
                                                         const std::string& target) {
-  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+  check_folder(folder);
   auto tests = read_tests(folder, source, target);
   if (tests.empty())
     fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
@@ -83,7 +89,7 @@ std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, 
 }
 
 ParallelData read_parallel_folder(const fs::path& folder, const std::string& source, const std::string& target) {
-  if (!fs::is_directory(folder)) fail(folder.string(), ": there is no such folder");
+  check_folder(folder);
   return {read_part(folder, "train", source, target), read_part(folder, "val", source, target),
           read_tests(folder, source, target)};
 }

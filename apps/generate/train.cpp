@@ -162,6 +162,7 @@ void train(Options& options, GenerateConfig& config) {
     fail<UsageError>(training.resume ? "--resume" : "--from",
                      ": a model that counts is done after one pass; start anew");
   }
+  if (config.counts() && options.given("tb-dir")) throw UsageError("--tb-dir: a model that counts has no curves");
   options.refuse_idle();
   TrainedModel trained;
   if (saved) trained = restore_model(*saved);

@@ -15,11 +15,19 @@ std::optional<std::string> first_changed(const Options& options, const StringPai
   return std::nullopt;
 }
 
+/// What the run keeps of its options; those that are fixed at least so are put back.
+StringPairs restored_options(const Checkpoint& run, Options& options, Fixed at_least) {
+  return read_notes(run, [&] {
+    const StringPairs kept = string_pairs_from(note(run, "options"));
+    options.restore(kept, at_least);
+    return kept;
+  });
+}
+
 /// The run in the folder, to go on with. Puts its options back, except those given again.
 Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
-  const StringPairs kept = string_pairs_from(note(run, "options"));
-  options.restore(kept);
+  const StringPairs kept = restored_options(run, options, Fixed::no);
   if (const auto name = first_changed(options, kept, Fixed::in_run)) {
     fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
   }
@@ -29,8 +37,7 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
 /// The run in the folder, for a new one to begin with its weights. Its notes then hold the new one's options.
 Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
-  const StringPairs kept = string_pairs_from(note(run, "options"));
-  options.restore(kept, Fixed::with_weights);
+  const StringPairs kept = restored_options(run, options, Fixed::with_weights);
   if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
     const std::string* before = find(kept, *name);
     fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "apps/common/string_pairs.h"
+#include "autograd/error.h"
 #include "autograd/json.h"
 #include "autograd/random.h"
 #include "autograd/tensor.h"
@@ -39,6 +40,16 @@ Checkpoint load_run(const std::filesystem::path& folder, const std::string& app)
 
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);
+
+/// Returns what read() makes of the notes. Its errors then say whose notes they were.
+template <class Read>
+auto read_notes(const Checkpoint& checkpoint, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    fail(checkpoint.path.string(), " does not fit, perhaps because another version of Reel wrote it: ", error.what());
+  }
+}
 
 /// Whether the run's data had this fingerprint.
 bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint);

@@ -25,7 +25,7 @@ struct Kept {
 
 /// The rows of the file at `path` up to a step. Its header must be `header`. The report will read all.
 Kept rows_until(const fs::path& path, const std::string& header, int64_t last_step) {
-  std::string content = data::read_file(path);
+  const std::string content = data::with_line_feeds(data::read_file(path));
   if (!content.starts_with(header)) {
     fail(path.string(), " has other columns than this run; move it away");
   }

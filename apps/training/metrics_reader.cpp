@@ -27,12 +27,17 @@ std::map<std::string, std::vector<Point>> read_metrics(const std::filesystem::pa
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("cannot read ", path.string(), ": ", std::strerror(errno));
   std::string line;
-  std::getline(file, line);
+  auto next_line = [&] {
+    const bool is_whole = std::getline(file, line) && !file.eof();
+    if (line.ends_with('\r')) line.pop_back();  // of a program that has opened and saved the file
+    return is_whole;
+  };
+  next_line();
   const std::string header = line;
   const std::vector<std::string_view> names = cells_of(header);
 
   std::vector<std::vector<Point>> curves(names.size());
-  for (std::int64_t number = 2; std::getline(file, line) && !file.eof(); ++number) {
+  for (std::int64_t number = 2; next_line(); ++number) {
     const std::vector<std::string_view> cells = cells_of(line);
     auto parse = [&](std::string_view cell) {
       double value = 0;

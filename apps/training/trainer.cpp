@@ -72,7 +72,7 @@ void Trainer::resume(const Checkpoint& saved) {
     fail("another run has gone on in ", config_.out, " meanwhile; resume again");
   }
   load_optimizer(saved);
-  try {
+  read_notes(saved, [&] {
     task_.restore(saved);
     steps_done_ = steps_saved_ = note(saved, "step").get<std::int64_t>();
     const Json& last = note(saved, "last step");
@@ -80,9 +80,7 @@ void Trainer::resume(const Checkpoint& saved) {
     since_score_ = score_sum_from(note(saved, "since score"));
     interval_score_ = score_sum_from(note(saved, "interval"));
     default_generator().set_state(generator_state_from(note(saved, "random")));
-  } catch (const Error& error) {
-    fail(saved.path.string(), " does not fit, perhaps because another version of ", app_, " wrote it: ", error.what());
-  }
+  });
   if (plan_.steps < steps_done_) {
     fail<UsageError>("--", plan_.option, ": the run has taken ", steps_done_, " steps, and these are ", plan_.steps,
                      " in all; say more, or leave it out with --resume");

@@ -8,7 +8,14 @@ namespace reel::apps {
 
 TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateConfig& config) {
   const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
-  return {data::WordTokenizer::train(text.sources, limits), data::WordTokenizer::train(text.targets, limits)};
+  auto train = [&](const std::vector<std::string>& sentences, const std::string& ending) {
+    try {
+      return data::WordTokenizer::train(sentences, limits);
+    } catch (const Error& error) {
+      fail("the training part in .", ending, ": ", error.what());
+    }
+  };
+  return {train(text.sources, config.source), train(text.targets, config.target)};
 }
 
 data::ParallelData read_pairs(const TranslateConfig& config) {

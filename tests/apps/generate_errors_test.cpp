@@ -91,6 +91,7 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
                 "--heads: only for --model gtransformer, not conv; leave it out");
   check_refused(here.train("generate", "--model ngram -l 1e-2"), 2,
                 "--learn-rate: only for --model gtransformer, naive or conv, not ngram; leave it out");
+  check_refused(here.train("generate", "--model ngram -T curves"), 2, "--tb-dir: a model that counts has no curves");
   check_refused(here.train("generate", "--order 4"), 2, "--order: only for --model ngram, not gtransformer");
   check_refused(here.run("generate", "train --data ''"), 2, "--data: the value FILE is empty");
   check_refused(here.train("generate", "--schedule wsd"), 2, "say with --lr-decay for how many examples");

@@ -977,8 +977,36 @@ TEST_CASE("a checkpoint of another version says so, and where it lies", "[traine
   std::erase_if(saved.notes, [](const auto& entry) { return entry.first == "last step"; });
   save_checkpoint(here / "run/checkpoint.safetensors", saved);
   check_refused("generate", here.run("generate", "train --resume --out run -N 40"), 1,
-                "run/checkpoint.safetensors does not fit, perhaps because another version of generate wrote it: "
+                "run/checkpoint.safetensors does not fit, perhaps because another version of Reel wrote it: "
                 "the checkpoint has no entry \"last step\"");
+}
+
+TEST_CASE("a checkpoint with an option that there is not says where it lies", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
+  StringPairs options = string_pairs_from(note(saved, "options"));
+  options.emplace_back("gone", "1");
+  for (auto& [name, value] : saved.notes) {
+    if (name == "options") value = to_json(options);
+  }
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  for (const char* verb : {"train --resume --out run", "train --from run --out other", "eval --from run"}) {
+    CAPTURE(verb);
+    check_refused(
+        "generate", here.run("generate", verb), 1,
+        "run/checkpoint.safetensors does not fit, perhaps because another version of Reel wrote it: the stored "
+        "configuration has an option --gone");
+  }
+}
+
+TEST_CASE("a run goes on though a program has saved its metrics with other line ends", "[trainer]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const std::string rows = read_file(here / "run/metrics.csv");
+  here.write("run/metrics.csv", std::regex_replace(rows, std::regex("\n"), "\r\n"));
+  CHECK(here.run("generate", "train --resume -N 25 --out run").status == 0);
+  CHECK(read_file(here / "run/metrics.csv").starts_with(rows));
 }
 
 TEST_CASE("a run goes on whose version lacked an option that is fixed now", "[trainer]") {

@@ -26,7 +26,8 @@ TEST_CASE("pairs that cannot be learnt from are refused", "[translate]") {
   refused("pairs/val.de", "eins\nzwei\n", "pairs/val.en, line 3: has no counterpart; pairs/val.de ends after 2 lines");
   refused("pairs/test_b.en", "one\n", "pairs/test_b.de, line 2: has no counterpart");
   refused("pairs/train.de", "eins\nzw\xFFi\n", "pairs/train.de: not UTF-8 at byte 7, line 2");
-  check_refused(here.train("translate", "--out run --min-count 1000"), 1, "no word occurs 1000 times or more");
+  check_refused(here.train("translate", "--out run --min-count 1000"), 1,
+                "the training part in .de: WordTokenizer: no word occurs 1000 times or more");
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
@@ -36,7 +37,7 @@ TEST_CASE("translate: folders of another layout are refused", "[translate]") {
     check_refused(here.train("translate", "--out run --data " + data), 1, reason);
   };
   refused("missing", "missing: there is no such folder");
-  refused("pairs/train.de", "pairs/train.de: there is no such folder");
+  refused("pairs/train.de", "pairs/train.de: is no folder; name the one that the files are in");
   refused("reviews", "reviews: there is no train.de; parts are train, val and test*");
   refused("pairs --target fr", "pairs: there is no train.fr;");
   fs::remove(here / "pairs/test_b.en");
