@@ -4,10 +4,19 @@
 
 namespace reel::apps {
 
+const StringPairs& source_defaults() {
+  static const StringPairs defaults{{"num-batches", "1000"}, {"batch-size", "12"}, {"context", "64"},
+                                    {"heads", "4"},          {"depth", "2"},       {"learn-rate", "1e-3"},
+                                    {"lr-warmup", "600"}};
+  return defaults;
+}
+
 void declare_train(Options& o, GenerateConfig& c) {
   const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
   o.section("Data", Fixed::in_run);
-  o.add(&c.data, "D,data", "FILE", "text to learn from, UTF-8; without it, Reel's own source")
+  o.add(&c.data, "D,data", "FILE",
+        "text to learn from, UTF-8; without it, Reel's own source, and these defaults: " +
+            Options::words(source_defaults()))
       .fixed(Fixed::no);  // files may move
   o.add(&c.split, "split", "SHARE", "share of the text that trains; what follows validates",
         more_than(0).and_less_than(1));

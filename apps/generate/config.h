@@ -35,4 +35,7 @@ struct GenerateConfig {
 
 void declare_train(Options& options, GenerateConfig& config);
 
+/// What is the default instead where no data is named: half a minute for Reel's own source.
+const StringPairs& source_defaults();
+
 }  // namespace reel::apps

@@ -157,7 +157,8 @@ class GenerateTask : public Task {
 
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
-  std::optional<Checkpoint> saved = begin_run("generate", options, training);
+  std::optional<Checkpoint> saved =
+      begin_run("generate", options, training, config.data.empty() ? source_defaults() : StringPairs{});
   if (saved && config.counts()) {
     fail<UsageError>(training.resume ? "--resume" : "--from",
                      ": a model that counts is done after one pass; start anew");
