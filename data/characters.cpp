@@ -65,28 +65,6 @@ constexpr auto ascii_kinds = [] {
 
 bool is_space(char32_t character) { return contains(spaces, character); }
 
-bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
-
-bool leaves_its_place(char32_t character) {
-  return is_control(character) || (character >= 0x2028 && character <= 0x202E) ||
-         (character >= 0x2066 && character <= 0x2069);
-}
-
-std::string printable(std::string_view text) {
-  std::u32string characters = decode_utf8(replace_invalid_utf8(text));
-  std::ranges::replace_if(characters, leaves_its_place, U'?');
-  return encode_utf8(characters);
-}
-
-std::u32string shortened(std::u32string characters, std::size_t most) {
-  if (characters.size() <= most) return characters;
-  characters.resize(most);
-  if (most > 0) characters.back() = U'\u2026';  // ellipsis
-  return characters;
-}
-
-std::string brief(std::string_view text) { return encode_utf8(shortened(decode_utf8(printable(text)), 60)); }
-
 bool is_blank(std::string_view text) {
   // Nearly every text has a visible character of ASCII near its start; the others alone are decoded.
   if (std::ranges::any_of(text, [](char byte) { return byte > ' ' && byte < 0x7F; })) return false;

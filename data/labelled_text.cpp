@@ -10,6 +10,7 @@
 #include "data/characters.h"
 #include "data/file.h"
 #include "data/joined.h"
+#include "data/printable.h"
 #include "data/table.h"
 
 namespace reel::data {

@@ -6,7 +6,7 @@
 
 #include "autograd/error.h"
 #include "autograd/utf8.h"
-#include "data/characters.h"
+#include "data/printable.h"
 
 namespace reel::data {
 namespace {

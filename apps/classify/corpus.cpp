@@ -5,9 +5,9 @@
 #include "apps/report/examples.h"
 #include "apps/training/fingerprint.h"
 #include "autograd/error.h"
-#include "data/characters.h"
 #include "data/grammars.h"
 #include "data/joined.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 namespace {

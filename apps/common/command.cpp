@@ -14,7 +14,7 @@
 #include "apps/common/nearest.h"
 #include "apps/common/terminal.h"
 #include "apps/common/words.h"
-#include "data/characters.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "autograd/utf8.h"
-#include "data/characters.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/report/html.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"
-#include "data/characters.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 
