@@ -29,6 +29,7 @@ void declare_train(Options& o, ClassifyConfig& c) {
         "largest size of the vocabulary: four tokens of its own, and the most frequent words",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
+  o.add_flag(&c.cased, "cased", "capitals count: The and the are two words; otherwise all are read in lower case");
   o.add_flag(&c.punctuation, "punctuation", "marks are words of their own; otherwise they only separate words");
   o.add(&c.length, "M,max", "N", "largest number of words of a text that are read", at_least(1).and_at_most(1 << 20));
   o.add_choice(

@@ -18,6 +18,7 @@ struct ClassifyConfig {
   bool final_run = false;
   std::int64_t vocabulary = 50'000;
   std::int64_t minimum_count = 1;
+  bool cased = false;
   bool punctuation = true;
   std::int64_t length = 512;
   std::string keep = "start";

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "apps/report/examples.h"
+#include "apps/report/spread.h"
 #include "apps/training/fingerprint.h"
 #include "autograd/error.h"
 #include "data/grammars.h"
@@ -76,7 +76,7 @@ LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<s
       c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
   if (!tokenizer) {
     const data::VocabularyLimits limits{.maximum_size = c.vocabulary, .minimum_count = c.minimum_count};
-    tokenizer = data::WordTokenizer::train(train.texts, limits, {.punctuation = c.punctuation});
+    tokenizer = data::WordTokenizer::train(train.texts, limits, {.lower_case = !c.cased, .punctuation = c.punctuation});
   }
   LabelledCorpus corpus{.name = name_of(c),
                         .tokenizer = *tokenizer,

@@ -26,6 +26,7 @@ void declare_train(Options& o, TranslateConfig& c) {
         "largest size of each language's vocabulary: four tokens of its own, and the most frequent words",
         at_least(5).and_at_most(1 << 24));
   o.add(&c.minimum_count, "min-count", "N", "least number of times that a word must occur to be known", at_least(1));
+  o.add_flag(&c.cased, "cased", "capitals count: The and the are two words; otherwise all are read in lower case");
   o.add(&c.length, "M,max", "N", "largest number of words of a sentence that are read",
         at_least(1).and_at_most(1 << 16));
   o.add_choice(&c.model, "model", {"transformer", "rnn"},

@@ -16,6 +16,7 @@ struct TranslateConfig {
   std::string target = "en";
   std::int64_t vocabulary = 50'000;
   std::int64_t minimum_count = 2;
+  bool cased = false;
   std::int64_t length = 100;
 
   // model

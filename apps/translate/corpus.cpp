@@ -10,7 +10,7 @@ TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateCo
   const data::VocabularyLimits limits{.maximum_size = config.vocabulary, .minimum_count = config.minimum_count};
   auto train = [&](const std::vector<std::string>& sentences, const std::string& ending) {
     try {
-      return data::WordTokenizer::train(sentences, limits);
+      return data::WordTokenizer::train(sentences, limits, {.lower_case = !config.cased});
     } catch (const Error& error) {
       fail("the training part in .", ending, ": ", error.what());
     }

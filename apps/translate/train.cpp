@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "apps/common/numbers.h"
-#include "apps/report/examples.h"
 #include "apps/report/head_maps.h"
+#include "apps/report/spread.h"
 #include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
 #include "apps/training/fingerprint.h"

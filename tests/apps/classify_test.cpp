@@ -144,6 +144,19 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
                 "acl: has neither a test part (test, test.tsv or test.csv) nor a folder per class");
 }
 
+TEST_CASE("with --cased, a label may turn on capitals", "[classify]") {
+  TinyTexts here;
+  std::string rows = "label\ttext\n";
+  for (int i = 0; i < 40; ++i) rows += i % 2 == 0 ? "name\tMay Rose\n" : "thing\tmay rose\n";
+  here.write("reviews/train.tsv", rows);
+  here.write("reviews/test.tsv", rows);
+  here.must_train("classify", "-e 8 --cased --out cased");
+  CHECK_THAT(here.run("classify", "eval --from cased").out, ContainsSubstring("accuracy 1.0000"));
+  CHECK(here.run("classify", "predict --from cased 'May Rose'").out.starts_with("name\t"));
+  here.must_train("classify", "-e 8 --out lower");
+  CHECK_THAT(here.run("classify", "eval --from lower").out, ContainsSubstring("accuracy 0.5000"));
+}
+
 TEST_CASE("of a text that is too long, one end is read", "[classify]") {
   const std::string keep = GENERATE("start", "end");
   TinyTexts here;

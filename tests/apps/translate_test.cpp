@@ -93,6 +93,20 @@ TEST_CASE("languages go by the files' endings", "[translate]") {
   CHECK(here.run("translate", "predict --from run one").out == "eins\n");
 }
 
+TEST_CASE("with --cased, capitals are learnt, written and scored", "[translate]") {
+  TinyTexts here;
+  for (const char* part : {"train", "val", "test_a", "test_b"}) {
+    const std::string file = "pairs/" + std::string(part) + ".en";
+    here.write(file, std::regex_replace(read_file(here / file), std::regex("one"), "One"));
+  }
+  const Outcome trained = here.must_train("translate", "--cased --out run" + well_trained);
+  CHECK_THAT(trained.out, ContainsSubstring("(of words as split here, cased; greedy)"));
+  CHECK_THAT(here.run("translate", "eval --from run").out, ContainsSubstring("(of words as split here, cased; "));
+  CHECK_THAT(here.run("translate", "predict --from run eins").out, ContainsSubstring("One"));
+  check_refused("translate", here.train("translate", "--resume --out run --no-cased"), 2,
+                "--cased cannot change within a run");
+}
+
 TEST_CASE("a sentence that is too long is cut", "[translate]") {
   TinyTexts here;
   const Outcome trained = here.must_train("translate", "-M 1 --out run");

@@ -1,4 +1,4 @@
-#include "apps/report/examples.h"
+#include "apps/report/spread.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run shows of its data.
+// Which examples a run shows.
 
 #include <cstddef>
 #include <vector>
