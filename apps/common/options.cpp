@@ -175,7 +175,7 @@ std::string Options::Option::get() const {
   return *std::get<std::string*>(target);
 }
 
-std::string Options::Option::words(const std::string& value) const {
+std::string Options::Option::as_arguments(const std::string& value) const {
   return is_flag() ? text(value == "true" ? "--" : "--no-", name) : text("--", name, " ", value);
 }
 
@@ -224,7 +224,7 @@ void Options::set_defaults(const StringPairs& values) {
   }
 }
 
-std::string Options::words(const StringPairs& values) {
+std::string Options::as_arguments(const StringPairs& values) {
   std::vector<std::string> words;
   for (const auto& [name, value] : values) words.push_back(text("--", name, " ", value));
   return data::joined(words, " ");
@@ -252,7 +252,7 @@ void Options::refuse_idle() const {
     if (!condition || option.get() == option.initial) continue;
     const std::string value = find_name(options_, condition->option)->get();
     fail<UsageError>("--", option.name, ": only for ", condition->words(), ", not ", value, "; ",
-                     option.given ? "leave it out" : "set it back with " + option.words(option.initial));
+                     option.given ? "leave it out" : "set it back with " + option.as_arguments(option.initial));
   }
 }
 

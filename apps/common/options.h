@@ -101,9 +101,11 @@ class Options {
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const StringPairs& values);
   /// "--embedding 64 --heads 2": such defaults for a help to list.
-  static std::string words(const StringPairs& values);
+  static std::string as_arguments(const StringPairs& values);
   /// "--embedding 64", "--tie" or "--no-tie": what a command line says to give the option that value.
-  std::string words(std::string_view name, const std::string& value) const { return declared(name).words(value); }
+  std::string as_arguments(std::string_view name, const std::string& value) const {
+    return declared(name).as_arguments(value);
+  }
   /// Throws UsageError if an option differs from its default while a condition of it is not met.
   void refuse_idle() const;
 
@@ -136,7 +138,7 @@ class Options {
     bool takes_text() const { return std::holds_alternative<std::string*>(target) && choices.empty(); }
     void set(std::string_view text);
     std::string get() const;
-    std::string words(const std::string& value) const;
+    std::string as_arguments(const std::string& value) const;
     /// "  -b, --batch-size N"
     std::string usage() const;
     /// The help, then the default and the limits in brackets.

@@ -16,7 +16,7 @@ void declare_train(Options& o, GenerateConfig& c) {
   o.section("Data", Fixed::in_run);
   o.add(&c.data, "D,data", "FILE",
         "text to learn from, UTF-8; without it, Reel's own source, and these defaults: " +
-            Options::words(source_defaults()))
+            Options::as_arguments(source_defaults()))
       .fixed(Fixed::no);  // files may move
   o.add(&c.split, "split", "SHARE", "share of the text that trains; what follows validates",
         more_than(0).and_less_than(1));

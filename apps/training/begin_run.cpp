@@ -41,7 +41,8 @@ Checkpoint run_with_weights(const std::string& app, Options& options, const std:
   if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
     const std::string* before = find(kept, *name);
     fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
-                     before ? "with " + options.words(*name, *before) : "without it", "; leave it out with --from");
+                     before ? "with " + options.as_arguments(*name, *before) : "without it",
+                     "; leave it out with --from");
   }
   for (auto& [key, value] : run.notes) {
     if (key == "options") value = apps::to_json(options.values());

@@ -16,7 +16,7 @@ void declare_train(Options& o, TranslateConfig& c) {
   o.add(&c.data, "D,data", "DIR",
         "folder of parallel files train.SOURCE, train.TARGET, val.* and test*.*; without it, small sentences from a "
         "grammar, English to German, and these defaults: " +
-            Options::words(sentence_defaults()))
+            Options::as_arguments(sentence_defaults()))
       .fixed(Fixed::no);  // files may move
   o.add(&c.source, "source", "ENDING", "of the files to translate from").fixed(Fixed::with_weights);
   o.add(&c.target, "target", "ENDING", "of the files to translate to").fixed(Fixed::with_weights);

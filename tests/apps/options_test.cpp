@@ -305,7 +305,7 @@ TEST_CASE("other defaults are for options that mean something and were not given
   CHECK(flat.steps == 9);
   CHECK(flat.error() == "no error");
   CHECK_THROWS_AS(flat.options.set_defaults({{"colour", "red"}}), reel::Error);
-  CHECK(Options::words(defaults) == "--depth 5 --steps 9");
+  CHECK(Options::as_arguments(defaults) == "--depth 5 --steps 9");
 }
 
 TEST_CASE("the help page says what options depend on", "[options]") {
