@@ -15,8 +15,6 @@
 
 namespace reel::data {
 
-using Tokens = std::vector<std::int32_t>;
-
 /// The tokens of a text, one or more: <unk> stands for a word that is not in the vocabulary, and for the words of a
 /// text that has none, such as <br />.
 Tokens encode(const WordTokenizer& tokenizer, std::string_view text);

@@ -64,14 +64,14 @@ std::string CharTokenizer::vocabulary() const { return encode_utf8(characters_);
 
 std::int64_t CharTokenizer::vocabulary_size() const { return static_cast<std::int64_t>(characters_.size()); }
 
-std::vector<std::int32_t> CharTokenizer::encode(std::string_view text, Unseen unseen) const {
+Tokens CharTokenizer::encode(std::string_view text, Unseen unseen) const {
   auto find = [&](char32_t character) {
     auto at = std::lower_bound(characters_.begin(), characters_.end(), character);
     return at != characters_.end() && *at == character ? static_cast<std::int32_t>(at - characters_.begin()) : -1;
   };
   std::int32_t unseen_id = unseen == Unseen::replace ? find(replacement_character) : -1;
   std::u32string characters = decode_utf8(text), refused;
-  std::vector<std::int32_t> ids;
+  Tokens ids;
   ids.reserve(characters.size());
   for (char32_t character : characters) {
     std::int32_t id = find(character);
@@ -97,8 +97,8 @@ std::string CharTokenizer::decode(std::span<const std::int32_t> ids) const {
   return text;
 }
 
-std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text, Unseen) const {
-  std::vector<std::int32_t> ids;
+Tokens ByteTokenizer::encode(std::string_view text, Unseen) const {
+  Tokens ids;
   ids.reserve(text.size());
   for (char byte : text) ids.push_back(static_cast<unsigned char>(byte));
   return ids;

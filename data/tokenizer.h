@@ -15,6 +15,9 @@
 
 namespace reel::data {
 
+/// The ids of a text's tokens, in order.
+using Tokens = std::vector<std::int32_t>;
+
 /// What becomes of a character that the tokenizer was not trained on.
 enum class Unseen {
   refuse,  // an error that lists them
@@ -30,7 +33,7 @@ class Tokenizer {
   virtual std::int64_t vocabulary_size() const = 0;
 
   /// Throws, naming them, if characters or words of `text` have no id and, with Unseen::replace, no id stands for them.
-  virtual std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const = 0;
+  virtual Tokens encode(std::string_view text, Unseen unseen = Unseen::refuse) const = 0;
   /// The text of `ids`. Throws if one is not in 0 .. vocabulary_size() - 1.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
 
@@ -52,7 +55,7 @@ class CharTokenizer : public Tokenizer {
 
   std::string vocabulary() const override;
   std::int64_t vocabulary_size() const override;
-  std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
+  Tokens encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
 
  private:
@@ -64,7 +67,7 @@ class ByteTokenizer : public Tokenizer {
  public:
   std::string vocabulary() const override { return ""; }
   std::int64_t vocabulary_size() const override { return 256; }
-  std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
+  Tokens encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
   std::string decode(std::span<const std::int32_t> ids) const override;
 };
 

@@ -155,8 +155,8 @@ std::string WordTokenizer::vocabulary() const {
   return lines;
 }
 
-std::vector<std::int32_t> WordTokenizer::encode(std::string_view text, Unseen unseen) const {
-  std::vector<std::int32_t> ids;
+Tokens WordTokenizer::encode(std::string_view text, Unseen unseen) const {
+  Tokens ids;
   std::vector<std::string> refused;
   for_each_word(text, rules_, [&](std::u32string_view word) {
     auto known = ids_.find(word);

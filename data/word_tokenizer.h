@@ -61,7 +61,7 @@ class WordTokenizer : public Tokenizer {
 
   /// Unseen::replace gives <unk> to words without an id; Unseen::refuse throws, naming them. Adds neither <start> nor
   /// <end>.
-  std::vector<std::int32_t> encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
+  Tokens encode(std::string_view text, Unseen unseen = Unseen::refuse) const override;
   /// The words with a space between any two; special tokens as <pad>, <unk>, <start>, <end>.
   std::string decode(std::span<const std::int32_t> ids) const override;
 

@@ -33,8 +33,8 @@ std::uint32_t fingerprint(const Corpus& corpus) {
   return Fingerprint().add(corpus.train).add(corpus.validation).add(corpus.test).value();
 }
 
-std::vector<std::int32_t> whole(const Corpus& corpus) {
-  std::vector<std::int32_t> tokens = corpus.train;
+data::Tokens whole(const Corpus& corpus) {
+  data::Tokens tokens = corpus.train;
   for (const auto* part : {&corpus.validation, &corpus.test}) tokens.insert(tokens.end(), part->begin(), part->end());
   return tokens;
 }

@@ -14,16 +14,16 @@ namespace reel::apps {
 struct Corpus {
   std::string name;  // of the file, for messages
   std::unique_ptr<data::Tokenizer> tokenizer;
-  std::vector<std::int32_t> train;
-  std::vector<std::int32_t> validation;
-  std::vector<std::int32_t> test;  // empty without --final
+  data::Tokens train;
+  data::Tokens validation;
+  data::Tokens test;  // empty without --final
 };
 
 /// What tells the tokens of one run from those of another (fingerprint.h).
 std::uint32_t fingerprint(const Corpus& corpus);
 
 /// All parts, one after the other.
-std::vector<std::int32_t> whole(const Corpus& corpus);
+data::Tokens whole(const Corpus& corpus);
 
 /// What a text is to the model: what it will learn from, what it should have learnt from, or any text, to be scored.
 enum class Role { to_learn, learnt, to_score };

@@ -5,7 +5,7 @@
 #include "apps/training/eval_mode.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"
-#include "data/sampler.h"
+#include "data/window_sampler.h"
 
 namespace reel::apps {
 

@@ -50,7 +50,7 @@ void eval(Options&, EvalConfig& c) {
                      " learnt from, and is scored as a whole; leave it out");
   }
   const std::string name = !was_learnt ? c.data : c.final_run ? "test" : "validation";
-  const std::vector<std::int32_t> tokens = !was_learnt ? whole(corpus) : c.final_run ? corpus.test : corpus.validation;
+  const data::Tokens tokens = !was_learnt ? whole(corpus) : c.final_run ? corpus.test : corpus.validation;
   const Score score = evaluate(*trained.model, tokens, c.batch_size, name);
   check_finite(score, c.from);
   std::cout << name << ' ' << line_of_tokens(score) << std::endl;
@@ -80,7 +80,7 @@ void declare_sample(Options& o, SampleConfig& c) {
   add_threads(o, c.threads);
 }
 
-std::vector<std::int32_t> encode_prompt(const data::Tokenizer& tokenizer, const std::string& prompt) {
+data::Tokens encode_prompt(const data::Tokenizer& tokenizer, const std::string& prompt) {
   try {
     return tokenizer.encode(prompt);
   } catch (const Error& error) {

@@ -17,7 +17,7 @@
 #include "apps/training/eval_mode.h"
 #include "apps/training/trainer.h"
 #include "autograd/ops.h"
-#include "data/sampler.h"
+#include "data/window_sampler.h"
 
 namespace reel::apps {
 namespace {
@@ -106,7 +106,7 @@ class GenerateTask : public Task {
   }
 
  private:
-  Score score_of(const std::vector<std::int32_t>& tokens, const char* part) {
+  Score score_of(const data::Tokens& tokens, const char* part) {
     return evaluate(*model_, tokens, config_.training.batch_size, text("the ", part, " part of ", corpus_.name));
   }
 
@@ -134,7 +134,7 @@ class GenerateTask : public Task {
   void show_attention(Report& report) {
     constexpr std::int64_t longest = 44;
     const std::int64_t T = std::min({longest, config_.context, static_cast<std::int64_t>(corpus_.validation.size())});
-    const std::vector<std::int32_t> tokens(corpus_.validation.begin(), corpus_.validation.begin() + T);
+    const data::Tokens tokens(corpus_.validation.begin(), corpus_.validation.begin() + T);
     const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, T}, tokens));
     if (maps.empty()) return;

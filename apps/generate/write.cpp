@@ -10,12 +10,12 @@
 #include "autograd/utf8.h"
 
 namespace reel::apps {
-void write_tokens(nn::LanguageModel& model, const std::vector<std::int32_t>& prompt, std::int64_t length,
+void write_tokens(nn::LanguageModel& model, const data::Tokens& prompt, std::int64_t length,
                   const nn::Sampling& sampling, Generator& generator, const std::function<bool(std::int32_t)>& each) {
   if (prompt.empty()) fail("write_tokens: the prompt is empty; need at least one token");
   const EvalMode mode(model);
   const std::unique_ptr<nn::Reader> reader = model.reader();
-  std::vector<std::int32_t> fresh = prompt;
+  data::Tokens fresh = prompt;
   for (std::int64_t i = 0; i < length; ++i) {
     fresh = {nn::sample(reader->read(fresh).to_vector(), sampling, generator)};
     if (!each(fresh[0])) break;
@@ -23,8 +23,7 @@ void write_tokens(nn::LanguageModel& model, const std::vector<std::int32_t>& pro
 }
 
 void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokenizer& tokenizer,
-                const std::vector<std::int32_t>& prompt, std::int64_t length, const nn::Sampling& sampling,
-                Generator& generator) {
+                const data::Tokens& prompt, std::int64_t length, const nn::Sampling& sampling, Generator& generator) {
   // A token may be one byte of a character: a character is printed when the next one begins.
   std::string character;
   auto print = [&] { out << replace_invalid_utf8(character) << std::flush; };
@@ -40,7 +39,7 @@ void print_text(std::ostream& out, nn::LanguageModel& model, const data::Tokeniz
   print();
 }
 
-std::vector<std::int32_t> default_prompt(const data::Tokenizer& tokenizer) {
+data::Tokens default_prompt(const data::Tokenizer& tokenizer) {
   try {
     return tokenizer.encode("\n");
   } catch (const Error&) {

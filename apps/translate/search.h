@@ -21,7 +21,7 @@ namespace reel::apps {
 struct SearchLimits {
   std::int32_t start, end;
   std::int64_t longest;
-  std::vector<std::int32_t> never = {};
+  data::Tokens never = {};
 };
 
 /// The translations, without start and end, of all texts of a batch: source (B, S).

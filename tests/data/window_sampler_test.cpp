@@ -1,4 +1,4 @@
-#include "data/sampler.h"
+#include "data/window_sampler.h"
 
 #include <limits>
 #include <numeric>
