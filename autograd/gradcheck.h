@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "autograd/tape.h"
 #include "autograd/tensor.h"
 
 namespace reel {
+
+class Tape;
 
 struct GradcheckOptions {
   double step = 1e-6;      // h, for inputs of about 1
@@ -46,8 +47,9 @@ GradcheckResult gradcheck(const Differentiable& f, const std::vector<Tensor>& in
 GradcheckResult gradgradcheck(const Differentiable& f, const std::vector<Tensor>& inputs,
                               const GradcheckOptions& options = {});
 
-/// The part of these checks that training needs: runs backward(loss), where derivatives may write over memory, and
-/// returns the first of `leaves` for which that finds another gradient than gradients() did. Leaves keep those they had.
+/// The part of these checks that training needs: runs tape.backward(loss), where derivatives may write over memory, and
+/// returns the first of `leaves` for which that finds another gradient than tape.gradients(loss, leaves) did, which
+/// were `gradients`. The loss must depend on all of them. In the end, leaves have the gradients again that they had.
 std::optional<std::size_t> spoilt_by_backward(Tape& tape, const Tensor& loss, const std::vector<Tensor>& leaves,
                                               const std::vector<Tensor>& gradients,
                                               const GradcheckOptions& options = {});

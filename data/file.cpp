@@ -65,9 +65,9 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   return with_line_feeds(std::move(text));
 }
 
-bool has_ending(const std::filesystem::path& path, std::string_view ending) {
+bool has_extension(const std::filesystem::path& path, std::string_view extension) {
   auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(path.extension().string(), ending, {}, lower, lower);
+  return std::ranges::equal(path.extension().string(), extension, {}, lower, lower);
 }
 
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder) {

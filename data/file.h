@@ -24,8 +24,8 @@ std::string read_file(const std::filesystem::path& path);
 /// byte and line, and what the `remedy` is), and if it holds a byte-order mark and nothing else.
 std::string read_text(const std::filesystem::path& path, std::string_view remedy = "save it as UTF-8");
 
-/// Whether the file's name ends in ".csv", say, in capitals or not.
-bool has_ending(const std::filesystem::path& path, std::string_view ending);
+/// Whether path.extension() is this one, ".csv", say, in capitals or not.
+bool has_extension(const std::filesystem::path& path, std::string_view extension);
 
 /// What lies in a folder, sorted, so that every run reads in the same order. Throws if the folder cannot be read.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);

@@ -94,12 +94,15 @@ std::optional<fs::path> find_part(const fs::path& folder, const std::string& nam
   if (!fs::is_directory(folder)) return std::nullopt;
   const std::vector<fs::directory_entry> entries = entries_of(folder);
   for (const std::string& kind : kinds) {
+    std::optional<fs::path> found;
     for (const fs::directory_entry& entry : entries) {
       const fs::path& path = entry.path();
-      const bool is_it = kind.empty() ? path.filename() == name && entry.is_directory()
-                                      : path.stem() == name && has_ending(path, kind);
-      if (is_it) return path;
+      const bool is_exact = path.filename() == name + kind;
+      const bool is_it = kind.empty() ? is_exact && entry.is_directory()
+                                      : path.stem() == name && has_extension(path, kind) && entry.exists();
+      if (is_it && (!found || is_exact)) found = path;
     }
+    if (found) return found;
   }
   return std::nullopt;
 }
@@ -162,7 +165,7 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
   for (const std::string& label : found) {
     std::int32_t id = class_id(data.classes, label, (folder / label).string());
     std::vector<std::string> files =
-        names_in(folder / label, [](const auto& entry) { return has_ending(entry.path(), ".txt"); });
+        names_in(folder / label, [](const auto& entry) { return has_extension(entry.path(), ".txt"); });
     if (files.empty()) fail((folder / label).string(), ": the class is empty; need .txt files in its folder");
     for (const std::string& file : files) {
       data.texts.push_back(read_text(folder / label / file));

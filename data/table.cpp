@@ -71,7 +71,7 @@ class Reader {
 std::vector<TableRow> read_table(const std::filesystem::path& path) {
   std::string text = read_text(path);
   std::vector<TableRow> rows;
-  for (Reader reader(text, path.string(), has_ending(path, ".csv")); !reader.at_end();) {
+  for (Reader reader(text, path.string(), has_extension(path, ".csv")); !reader.at_end();) {
     TableRow row = reader.row();
     if (row.columns.size() == 1 && row.columns[0].empty()) continue;
     if (!rows.empty() && row.columns.size() != rows[0].columns.size()) {

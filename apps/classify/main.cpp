@@ -12,6 +12,7 @@
 #include "apps/common/numbers.h"
 #include "apps/common/texts.h"
 #include "apps/common/words.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 namespace {
@@ -75,7 +76,7 @@ void eval(Options& options, EvalConfig& c) {
       validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
   const Score score = evaluate(*trained.model, texts, c.batch_size);
   check_finite(score, c.from);
-  const std::string name = other ? c.data : validation ? "validation" : "test";
+  const std::string name = other ? data::printable(c.data) : validation ? "validation" : "test";
   std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score)
             << note_of_cuts(texts.cut, trained.config.length) << std::endl;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "apps/common/string_pairs.h"
 #include "apps/training/training_options.h"
 
 namespace reel::apps {
@@ -35,7 +36,7 @@ struct GenerateConfig {
 
 void declare_train(Options& options, GenerateConfig& config);
 
-/// What is the default instead where no data is named: half a minute for Reel's own source.
+/// What is the default instead where no data is named: half a minute of training is enough for Reel's own source.
 const StringPairs& source_defaults();
 
 }  // namespace reel::apps

@@ -1,7 +1,9 @@
 // generate: a model that learns to write.
 
+#include <filesystem>
 #include <iostream>
 #include <random>
+#include <system_error>
 
 #include "apps/common/command.h"
 #include "apps/common/interrupt.h"
@@ -12,6 +14,7 @@
 #include "apps/generate/write.h"
 #include "apps/training/training_options.h"
 #include "autograd/error.h"
+#include "data/printable.h"
 
 namespace reel::apps {
 namespace {
@@ -27,33 +30,53 @@ struct EvalConfig {
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", "DIR", "folder that train wrote");
   o.add(&c.data, "D,data", "FILE",
-        "text to score as a whole; if it is the one trained on, or without it, what validates that");
+        "another text, to score as a whole; without it, what validates the one trained on is scored");
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
   o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code error;  // of paths where there is none
+  return std::filesystem::equivalent(one, other, error);
+}
+
+struct Part {
+  std::string name;
+  data::Tokens tokens;
+};
+
+/// Of the text that the run learnt from, what it did not learn; another text as a whole.
+Part part_to_score(const Checkpoint& saved, TrainedModel& trained, const EvalConfig& c) {
+  GenerateConfig config = trained.config;
+  if (c.final_run && !config.final_run) {
+    fail<UsageError>("--final: ", c.from, " was trained without it, and so has no part set aside for a test");
+  }
+  if (!c.data.empty()) config.data = c.data;
+  Corpus corpus = read_corpus(config, std::move(trained.tokenizer), c.data.empty() ? Role::learnt : Role::to_score);
+  if (c.data.empty()) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
+  if (learnt_from(saved, fingerprint(corpus))) {
+    return c.final_run ? Part{"test", std::move(corpus.test)} : Part{"validation", std::move(corpus.validation)};
+  }
+  if (c.final_run) {
+    fail<UsageError>("--final: ", c.data, " is not the text that ", c.from,
+                     " learnt from, and is scored as a whole; leave it out");
+  }
+  if (is_same_file(c.data, trained.config.data)) {
+    std::cerr << "generate eval: " << data::printable(c.data) << " has changed since " << data::printable(c.from)
+              << " was trained, and is scored as a whole: much of it the model may have learnt" << std::endl;
+  }
+  return {data::printable(c.data), whole(corpus)};
 }
 
 void eval(Options&, EvalConfig& c) {
   use_threads(c.threads);
   const Checkpoint saved = load_run(c.from, "generate");
   TrainedModel trained = restore_model(saved);
-  if (c.final_run && !trained.config.final_run) {
-    fail<UsageError>("--final: ", c.from, " was trained without it, and so has no part set aside for a test");
-  }
-  if (!c.data.empty()) trained.config.data = c.data;
-  const Corpus corpus =
-      read_corpus(trained.config, std::move(trained.tokenizer), c.data.empty() ? Role::learnt : Role::to_score);
-  if (c.data.empty()) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
-  const bool was_learnt = learnt_from(saved, fingerprint(corpus));
-  if (c.final_run && !was_learnt) {
-    fail<UsageError>("--final: ", c.data, " is not the text that ", c.from,
-                     " learnt from, and is scored as a whole; leave it out");
-  }
-  const std::string name = !was_learnt ? c.data : c.final_run ? "test" : "validation";
-  const data::Tokens tokens = !was_learnt ? whole(corpus) : c.final_run ? corpus.test : corpus.validation;
-  const Score score = evaluate(*trained.model, tokens, c.batch_size, name);
+  const Part part = part_to_score(saved, trained, c);
+  const Score score = evaluate(*trained.model, part.tokens, c.batch_size, part.name);
   check_finite(score, c.from);
-  std::cout << name << ' ' << line_of_tokens(score) << std::endl;
+  std::cout << part.name << ' ' << line_of_tokens(score) << std::endl;
 }
 
 struct SampleConfig {
@@ -106,11 +129,11 @@ void sample(Options& options, SampleConfig& c) {
 
 int main(int argc, char** argv) {
   using namespace reel::apps;
-  return run_program(
-      {"generate",
-       "A model that learns to write.",
-       {make_verb("train", "learn from a text", declare_train, train),
-        make_verb("eval", "score a trained model on the whole validation or test part", declare_eval, eval),
-        make_verb("sample", "let a trained model write", declare_sample, sample)}},
-      argc, argv);
+  return run_program({"generate",
+                      "A model that learns to write.",
+                      {make_verb("train", "learn from a text", declare_train, train),
+                       make_verb("eval", "score a trained model on what validates or tests it, or on another text",
+                                 declare_eval, eval),
+                       make_verb("sample", "let a trained model write", declare_sample, sample)}},
+                     argc, argv);
 }

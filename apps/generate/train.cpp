@@ -157,8 +157,9 @@ class GenerateTask : public Task {
 
 void train(Options& options, GenerateConfig& config) {
   TrainingConfig& training = config.training;
+  const bool learns_source = config.data.empty() && !config.counts();
   std::optional<Checkpoint> saved =
-      begin_run("generate", options, training, config.data.empty() ? source_defaults() : StringPairs{});
+      begin_run("generate", options, training, learns_source ? source_defaults() : StringPairs{});
   if (saved && config.counts()) {
     fail<UsageError>(training.resume ? "--resume" : "--from",
                      ": a model that counts is done after one pass; start anew");

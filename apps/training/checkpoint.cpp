@@ -122,9 +122,10 @@ bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint) {
 void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
-  fail(data, " has changed since ", folder,
-       " was trained: what validates now, the model may have learnt; put the old data back, or name what to score with "
-       "--data");
+  fail(
+      data, " has changed since ", folder,
+      " was trained: what validates now, the model may have learnt; put the old data back, or name other data to score "
+      "with --data");
 }
 
 Json to_json(const StringPairs& pairs) {

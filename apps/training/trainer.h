@@ -66,15 +66,16 @@ class Task {
   virtual void restore(const Checkpoint& saved) = 0;
 };
 
-/// Whenever a run is killed, --resume goes on as if it had not been. What a step leaves, in this order:
+/// Whenever a run is killed after its first save, --resume goes on as if it had not been. What a step leaves, in this
+/// order:
 ///
 ///     the first step    a checkpoint, which takes the folder over from an earlier run; then metrics.csv, begun anew
 ///     one scored        a checkpoint, a row in metrics.csv, what is shown, a report
 ///     any other         a row
 ///
 /// So rows may be ahead of the checkpoint: they are dropped, and their steps are taken again (resume). A checkpoint may
-/// be ahead of its row, which is then written before the next step, after scoring anew (show_where_it_stands). And it
-/// may stand beside the rows of an earlier run, which are not its own (has_own_metrics).
+/// be ahead of its row, which is then written before the next step, with a new score where one is due
+/// (show_where_it_stands). And it may stand beside the rows of an earlier run, which are not its own (has_own_metrics).
 class Trainer {
  public:
   /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them. Throws if another run is

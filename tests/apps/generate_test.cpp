@@ -85,6 +85,9 @@ TEST_CASE("another text is scored as a whole", "[generate]") {
   here.write("other.txt", text.substr(0, 70));
   CHECK(scored("--data other.txt").out.starts_with("other.txt loss "));
   CHECK_THAT(scored("--data other.txt").out, ContainsSubstring("tokens 69"));
+  CHECK(scored("--data other.txt").err.empty());
+  here.write("odd\nname.txt", text.substr(0, 70));
+  CHECK(scored("--data 'odd\nname.txt'").out.starts_with("odd?name.txt loss "));
   here.write("two.txt", "at");
   CHECK_THAT(scored("--data two.txt").out, ContainsSubstring("tokens 1\n"));
   const Outcome refused = scored("--data other.txt --final");
@@ -171,6 +174,12 @@ TEST_CASE("without data, Reel's own source is learnt", "[generate]") {
   CHECK(value_of("heads") == "4");
   CHECK(value_of("num-batches") == "1");
   CHECK(value_of("depth") == "1");
+
+  // A model that counts is quick with a long context, too.
+  CHECK(here.run("generate", "train --model ngram --order 1 --sample-length 0 --out counted").status == 0);
+  const auto counted =
+      reel::apps::string_pairs_from(note(reel::apps::load_run(here / "counted", "generate"), "options"));
+  CHECK(*reel::apps::find(counted, "context") == "256");
 }
 
 TEST_CASE("a text of one line has a prompt to start from, too", "[generate]") {

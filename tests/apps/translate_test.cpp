@@ -105,6 +105,8 @@ TEST_CASE("with --cased, capitals are learnt, written and scored", "[translate]"
   CHECK_THAT(here.run("translate", "predict --from run eins").out, ContainsSubstring("One"));
   check_refused("translate", here.train("translate", "--resume --out run --no-cased"), 2,
                 "--cased cannot change within a run");
+  check_refused("translate", here.train("translate", "--from run --out other --no-cased"), 2,
+                "--cased: the weights in run were made with --cased");
 }
 
 TEST_CASE("a sentence that is too long is cut", "[translate]") {

@@ -336,6 +336,7 @@ TEST_CASE("rows of a derivative that do not fit its input are refused") {
   CHECK_THAT(error_of(vector, ids, ones({2, 5}, DType::f64)), ContainsSubstring("the input f64 (5,)"));
   CHECK_THAT(error_of(table, ids, ones({3, width}, DType::f64)), ContainsSubstring("ids are (2,)"));
   CHECK_THAT(error_of(table, Ids({0, 150}), ones({2, width}, DType::f64)), ContainsSubstring("the index 150"));
+  CHECK_THAT(error_of(table, ids, {}), ContainsSubstring("backward of careless: an undefined tensor was used"));
 }
 
 TEST_CASE("rows have the same bits on any number of threads") {

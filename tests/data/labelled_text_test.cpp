@@ -55,6 +55,12 @@ TEST_CASE("endings of files may be in capitals") {
   CHECK(data.train.texts == Strings{"fine", "poor"});
   REQUIRE(data.test);
   CHECK(data.test->texts == Strings{"grey"});
+
+  // Rather as they are called by rule.
+  tables.write("train.csv", "label,text\npos,warm\nneg,cold\n");
+  CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
+  std::filesystem::create_symlink("nowhere", tables / "train.tsv");
+  CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
 }
 
 TEST_CASE("a folder of another layout is refused, with what it should hold") {

@@ -67,6 +67,18 @@ TEST_CASE("a derivative that reads what it has written over is caught in a modul
   CHECK_FALSE(module.bias.has_grad());
 }
 
+TEST_CASE("gradients that parameters have already make no difference, and stay") {
+  const Pair module(true);
+  const Tensor x = normal({4, 3}, 3);
+  {
+    Tape tape;
+    tape.backward(sum(module(x)));
+  }
+  const Values before = module.first.weight.grad().to_vector();
+  CHECK(check_parameters(module, [&] { return module(x); }).problem == "");
+  CHECK(module.first.weight.grad().to_vector() == before);
+}
+
 TEST_CASE("parameters keep their numbers") {
   const Pair module(true);
   const NamedTensors before = snapshot(module.state_dict());
