@@ -70,6 +70,11 @@ bool has_extension(const std::filesystem::path& path, std::string_view extension
   return std::ranges::equal(path.extension().string(), extension, {}, lower, lower);
 }
 
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code error;  // where one names none
+  return std::filesystem::equivalent(one, other, error);
+}
+
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder) {
   std::vector<std::filesystem::directory_entry> entries;
   std::error_code error;

@@ -27,6 +27,9 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
 /// Whether path.extension() is this one, ".csv", say, in capitals or not.
 bool has_extension(const std::filesystem::path& path, std::string_view extension);
 
+/// Whether there is a file or folder that both paths name.
+bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other);
+
 /// What lies in a folder, sorted, so that every run reads in the same order. Throws if the folder cannot be read.
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder);
 

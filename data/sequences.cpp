@@ -20,6 +20,10 @@ Tokens encode(const WordTokenizer& tokenizer, std::string_view text) {
   return tokens;
 }
 
+bool all_unknown(std::span<const std::int32_t> tokens) {
+  return std::ranges::all_of(tokens, [](std::int32_t id) { return id <= end_id; });
+}
+
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences) {
   std::vector<int64_t> lengths;
   lengths.reserve(sequences.size());

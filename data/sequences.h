@@ -19,6 +19,9 @@ namespace reel::data {
 /// text that has none, such as <br />.
 Tokens encode(const WordTokenizer& tokenizer, std::string_view text);
 
+/// Whether no token is a word of the vocabulary: all are <unk>, or frame a text.
+bool all_unknown(std::span<const std::int32_t> tokens);
+
 /// How many tokens each sequence has; what bucketed batches go by.
 std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);
 

@@ -12,6 +12,7 @@
 #include "apps/common/numbers.h"
 #include "apps/common/texts.h"
 #include "apps/common/words.h"
+#include "data/file.h"
 #include "data/printable.h"
 
 namespace reel::apps {
@@ -59,6 +60,7 @@ void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const Checkpoint saved = load_run(c.from, "classify");
   TrainedClassifier trained = restore_classifier(saved);
+  const bool is_own = data::is_same_file(c.data, trained.config.data);
   if (!c.data.empty()) trained.config.data = c.data;
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
@@ -72,6 +74,10 @@ void eval(Options& options, EvalConfig& c) {
   }
   const bool other = !part && !validation;  // than a run's own part, or the test part of a folder
   if (other) part = read_other_part(c.data, trained);
+  if (other && is_own) {
+    std::cerr << "classify eval: " << c.from << " was trained on " << c.data
+              << ", which is scored as a whole: much of it the model may have learnt" << std::endl;
+  }
   const EncodedTexts texts =
       validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
   const Score score = evaluate(*trained.model, texts, c.batch_size);
@@ -104,6 +110,9 @@ void predict(Options&, PredictConfig& c) {
     if (encoded.is_cut) {
       std::cerr << "classify predict: " << in_quotes(excerpt(text, 60)) << " is longer than --max "
                 << trained.config.length << "; only its " << trained.config.keep << " is read" << std::endl;
+    }
+    if (data::all_unknown(encoded.tokens)) {
+      std::cerr << "classify predict: the model knows no word of " << in_quotes(excerpt(text, 60)) << std::endl;
     }
     const Guess guess = best_guess(*trained.model, encoded.tokens);
     std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << on_one_line(text)

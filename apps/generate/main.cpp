@@ -1,9 +1,7 @@
 // generate: a model that learns to write.
 
-#include <filesystem>
 #include <iostream>
 #include <random>
-#include <system_error>
 
 #include "apps/common/command.h"
 #include "apps/common/interrupt.h"
@@ -14,6 +12,7 @@
 #include "apps/generate/write.h"
 #include "apps/training/training_options.h"
 #include "autograd/error.h"
+#include "data/file.h"
 #include "data/printable.h"
 
 namespace reel::apps {
@@ -34,11 +33,6 @@ void declare_eval(Options& o, EvalConfig& c) {
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
   o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);
-}
-
-bool is_same_file(const std::string& one, const std::string& other) {
-  std::error_code error;  // of paths where there is none
-  return std::filesystem::equivalent(one, other, error);
 }
 
 struct Part {
@@ -62,7 +56,7 @@ Part part_to_score(const Checkpoint& saved, TrainedModel& trained, const EvalCon
     fail<UsageError>("--final: ", c.data, " is not the text that ", c.from,
                      " learnt from, and is scored as a whole; leave it out");
   }
-  if (is_same_file(c.data, trained.config.data)) {
+  if (data::is_same_file(c.data, trained.config.data)) {
     std::cerr << "generate eval: " << data::printable(c.data) << " has changed since " << data::printable(c.from)
               << " was trained, and is scored as a whole: much of it the model may have learnt" << std::endl;
   }

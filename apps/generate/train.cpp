@@ -84,9 +84,9 @@ class GenerateTask : public Task {
     if (!samples_.empty()) {
       const data::Tokenizer& tokenizer = *corpus_.tokenizer;
       const bool breaks_lines = tokenizer.decode(default_prompt(tokenizer)) == "\n";
-      report.section("Samples",
-                     text("What the model writes after ",
-                          breaks_lines ? "a line break" : "the first token of its vocabulary", ", as it learns."));
+      report.section("Samples", text("What the model writes after ",
+                                     breaks_lines ? "a line break" : "the first token of its vocabulary",
+                                     samples_.size() > 1 ? ", as it learns." : "."));
       for (const auto& [when, sample] : samples_) report.sample(when, sample);
     }
     show_attention(report);

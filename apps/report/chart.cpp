@@ -51,6 +51,7 @@ Curve make_curve(const Series& series, std::size_t number, const ChartOptions& o
     curve.band = std::move(buckets);
   } else {
     for (const Bucket& bucket : buckets) curve.line.push_back({bucket.x, bucket.mean});
+    if (!points.empty()) curve.line.back() = points.back();  // it ends where the series does
   }
   return curve;
 }

@@ -1,5 +1,7 @@
 #include "apps/training/begin_run.h"
 
+#include <filesystem>
+
 #include "apps/common/string_pairs.h"
 #include "autograd/error.h"
 
@@ -30,6 +32,11 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
   const StringPairs kept = restored_options(run, options, Fixed::no);
   if (const auto name = first_changed(options, kept, Fixed::in_run)) {
     fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
+  }
+  const std::string* data = find(kept, "data");
+  if (data && !data->empty() && !options.given("data") && !std::filesystem::exists(*data)) {
+    fail("the data that the run in ", folder, " began with are no longer at ", *data,
+         "; say with --data where they are");
   }
   return run;
 }

@@ -74,6 +74,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
     fail(path.string(), ": there is no such file; ", app, " train writes one");
   }
   const std::string bytes = data::read_file(path);
+  std::string writer;
   try {
     const Safetensors file = read_safetensors(bytes);
     const std::string notes = metadata(file, notes_key);
@@ -92,12 +93,12 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
         checkpoint.weights.emplace_back(name, value);
       }
     }
-    const auto& writer = note(checkpoint, "app").get<std::string>();
-    if (writer != app) fail("it was written by ", writer, ", not by ", app);
-    return checkpoint;
+    writer = note(checkpoint, "app").get<std::string>();
+    if (writer == app) return checkpoint;
   } catch (const Error& error) {
     fail(path.string(), " is no checkpoint that can be read: ", error.what());
   }
+  fail(path.string(), " was written by ", writer, ", not by ", app);
 }
 
 Checkpoint load_run(const std::filesystem::path& folder, const std::string& app) {
@@ -122,10 +123,10 @@ bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint) {
 void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
-  fail(
-      data, " has changed since ", folder,
-      " was trained: what validates now, the model may have learnt; put the old data back, or name other data to score "
-      "with --data");
+  fail(data, " has changed since ", folder,
+       " was trained: what is set aside now, the model may have learnt; put the old data back, or name other data to "
+       "score "
+       "with --data");
 }
 
 Json to_json(const StringPairs& pairs) {

@@ -65,7 +65,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
     fail("the data are no longer those that the run in ", config_.out,
-         " began with; put these back, or start anew without --resume");
+         " began with; put these back, name where they are now with --data, or start anew without --resume");
   }
   // Another run may have gone on while this one read the data, before it had the folder to itself.
   if (note(load_checkpoint(saved.path, app_), "step") != note(saved, "step")) {
@@ -338,7 +338,8 @@ void Trainer::write_report(const StringPairs& results) {
 
   if (steps_done_ > 0) {
     auto points = read_metrics(folder_->metrics());
-    report.section("Training", "Of many steps, a band shows the range, and a line the smoothed mean.");
+    report.section("Training",
+                   "Of many steps, a line shows the smoothed mean, and a band their range, as far as that fits.");
     auto compare = [&](std::string_view title, const std::string& column) {
       std::vector<Series> series{{"train", points[column]}};
       if (auto validation = points["validation_" + column]; !validation.empty()) {
@@ -352,7 +353,9 @@ void Trainer::write_report(const StringPairs& results) {
   }
   task_.report(report);
   report.section("Options");
-  report.settings(options_.values_in_use());
+  StringPairs settings = options_.values_in_use();
+  std::erase_if(settings, [](const auto& option) { return option.second.empty(); });
+  report.settings(settings);
   report.write(folder_->report());
 }
 

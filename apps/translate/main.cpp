@@ -83,6 +83,9 @@ void predict(Options& options, PredictConfig& c) {
         std::cerr << "translate predict: " << in_quotes(excerpt(sentence, 60)) << " is longer than --max " << length
                   << ", and cut there" << std::endl;
       }
+      if (data::all_unknown(encoded.tokens)) {
+        std::cerr << "translate predict: the model knows no word of " << in_quotes(excerpt(sentence, 60)) << std::endl;
+      }
       const std::vector<data::Tokens> one{std::move(encoded.tokens)};
       std::cout << translate_all(*trained.model, one, trained.tokenizers->target, length, c.search)[0];
     }

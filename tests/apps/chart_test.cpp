@@ -76,6 +76,12 @@ TEST_CASE("without smoothing, a corner stays one", "[chart]") {
   CHECK_THAT(chart_of(points, {.smooth = false}), ContainsSubstring("L191.3 21L"));
 }
 
+TEST_CASE("without smoothing, a long curve ends where its points do", "[chart]") {
+  std::vector<Point> points;
+  for (int i = 0; i <= 5000; ++i) points.push_back({static_cast<double>(i), 5000.0 - i});
+  CHECK_THAT(chart_of(points, {.smooth = false}), ContainsSubstring("<b>0</b></li>"));
+}
+
 TEST_CASE("more series than colours begin again", "[chart]") {
   const std::string html = chart_html("many", std::vector<Series>(7, {"s", {{1, 1}}}));
   CHECK(count_of("<g class='series-0'>", html) == 2);

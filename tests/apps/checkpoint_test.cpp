@@ -120,7 +120,7 @@ TEST_CASE("checkpoints from elsewhere are refused", "[checkpoint]") {
   Checkpoint other = example();
   other.notes[0].second = "translate";
   save_checkpoint(folder / "file", other);
-  CHECK_THAT(refusal(folder / "file"), ContainsSubstring("it was written by translate, not by generate"));
+  CHECK_THAT(refusal(folder / "file"), ContainsSubstring("was written by translate, not by generate"));
 }
 
 TEST_CASE("weights changed by another program are read where it says so", "[checkpoint]") {

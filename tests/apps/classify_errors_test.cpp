@@ -231,12 +231,11 @@ TEST_CASE("classify: a checkpoint that does not fit is refused", "[classify]") {
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "tea"); }, "the vocabulary is damaged");
   check_misfit([](Checkpoint& c) { replace_note(c, "classes", reel::Json::Array{"a", "b", "c"}); }, "toprobs.weight");
   check_misfit([](Checkpoint& c) { replace_note(c, "classes", "bad"); }, "does not fit");
-  check_misfit([](Checkpoint& c) { replace_note(c, "app", "generate"); },
-               "it was written by generate, not by classify");
+  check_misfit([](Checkpoint& c) { replace_note(c, "app", "generate"); }, "was written by generate, not by classify");
   check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "toprobs.bias");
 
   here.must_train("translate", "--out run");
-  check_refused(here.run("classify", "predict --from run tea"), 1, "it was written by translate, not by classify");
+  check_refused(here.run("classify", "predict --from run tea"), 1, "was written by translate, not by classify");
   write_file(file, read_file(file).substr(0, 1000));
   check_refused(here.run("classify", "eval --from run"), 1, "is no checkpoint that can be read");
 }

@@ -106,6 +106,12 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   const Outcome by_number =
       here.must_train("classify", "--data numbered.tsv --label-column 1 --text-column 3 --header --out by-number");
   CHECK(line_of(by_number.out, "validation ctransformer").texts == 6);
+
+  // The table by its name is scored as a whole, with what was learnt from it.
+  const Outcome own = here.run("classify", "eval --from one --data reviews/../reviews/train.tsv");
+  CHECK(own.out.starts_with("reviews/../reviews/train.tsv ctransformer"));
+  CHECK_THAT(own.err, ContainsSubstring("one was trained on reviews/../reviews/train.tsv, which is scored as a whole"));
+  CHECK(here.run("classify", "eval --from one").err.empty());
   CHECK(here.metrics("by-number") == here.metrics("one"));
   here.write("other.csv", "warm tea,good\ncold tea,bad\n");
   const Outcome other = here.run("classify",
@@ -213,6 +219,14 @@ TEST_CASE("lines that are empty are no texts", "[classify]") {
   CHECK(count_lines(lines.out) == 3);
   CHECK_THAT(lines.out, ContainsSubstring("\twarm tea\n"));
   CHECK(lines.out.ends_with("\tno line end\n"));
+}
+
+TEST_CASE("a prediction for words that the model does not know says so", "[classify]") {
+  TinyTexts here;
+  here.must_train("classify", "--out run");
+  CHECK_THAT(here.run("classify", "predict --from run 'xyzzy plugh'").err,
+             ContainsSubstring("classify predict: the model knows no word of \"xyzzy plugh\""));
+  CHECK(here.run("classify", "predict --from run 'xyzzy tea'").err.empty());
 }
 
 TEST_CASE("a prediction is one line with three columns, whatever the text", "[classify]") {

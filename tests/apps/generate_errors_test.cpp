@@ -180,7 +180,7 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
   check_misfit([](Checkpoint& c) { replace_option(c, "depth", "0"); }, "--depth: 0 is out of range");
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "abc"); }, "the weights are of another model");
   check_misfit([](Checkpoint& c) { replace_note(c, "vocabulary", "ba"); }, "the vocabulary is damaged");
-  check_misfit([](Checkpoint& c) { replace_note(c, "app", "classify"); }, "it was written by classify");
+  check_misfit([](Checkpoint& c) { replace_note(c, "app", "classify"); }, "was written by classify, not by generate");
   check_misfit([](Checkpoint& c) { c.weights.pop_back(); }, "is missing");
   check_misfit([](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "vocabulary"; }); },
                "no entry \"vocabulary\"");

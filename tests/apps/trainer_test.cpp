@@ -431,6 +431,9 @@ TEST_CASE("a run goes on after its data have moved", "[trainer]") {
   here.must_train(program, "--out run");
   there.must_train(program, "--out run " + more);
   fs::rename(here / data, here / "moved");
+  check_refused(
+      program, here.run(program, "train --resume --out run " + more), 1,
+      "the data that the run in run began with are no longer at " + data + "; say with --data where they are");
   const Outcome resumed = here.run(program, "train --resume --out run --data moved " + more);
   INFO(resumed.err);
   CHECK(resumed.status == 0);

@@ -151,6 +151,6 @@ TEST_CASE("translate: a checkpoint that does not fit is refused", "[translate]")
       [](Checkpoint& c) { std::erase_if(c.notes, [](const auto& n) { return n.first == "source vocabulary"; }); },
       "no entry \"source vocabulary\"");
   here.must_train("classify", "--out run");
-  check_refused(here.run("translate", "predict --from run eins"), 1, "it was written by classify, not by translate");
-  check_refused(here.run("translate", "train --resume --out run"), 1, "it was written by classify, not by translate");
+  check_refused(here.run("translate", "predict --from run eins"), 1, "was written by classify, not by translate");
+  check_refused(here.run("translate", "train --resume --out run"), 1, "was written by classify, not by translate");
 }

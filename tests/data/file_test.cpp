@@ -77,6 +77,16 @@ TEST_CASE("an unreadable file is refused with the system's reason") {
     CHECK_THROWS_WITH(reel::data::read_file(memory), ContainsSubstring("mem: cannot be read: "));
 }
 
+TEST_CASE("is_same_file sees through ways of writing a path") {
+  TemporaryFolder folder;
+  const auto path = folder.write("a.txt", "a");
+  folder.write("b.txt", "a");
+  CHECK(reel::data::is_same_file(path, folder.path() / "." / "a.txt"));
+  CHECK_FALSE(reel::data::is_same_file(path, folder / "b.txt"));
+  CHECK_FALSE(reel::data::is_same_file(path, folder / "missing"));
+  CHECK_FALSE(reel::data::is_same_file("", ""));
+}
+
 TEST_CASE("entries_of lists a folder by name") {
   TemporaryFolder folder;
   for (const char* name : {"b", "a", ".hidden", "c"}) folder.write(name, "x");

@@ -50,6 +50,12 @@ TEST_CASE("a long sequence keeps the end that it is told to") {
   }
 }
 
+TEST_CASE("tokens of which none is a word are told") {
+  for (const Tokens& none : {Tokens{}, Tokens{unknown_id}, Tokens{start_id, unknown_id, unknown_id, end_id}})
+    CHECK(all_unknown(none));
+  for (const Tokens& some : {Tokens{4}, Tokens{start_id, unknown_id, 4, end_id}}) CHECK_FALSE(all_unknown(some));
+}
+
 TEST_CASE("a sentence is enclosed in <start> and <end>") {
   CHECK(enclosed(Tokens{7, 8}) == Tokens{start_id, 7, 8, end_id});
   CHECK(enclosed(Tokens{}) == Tokens{start_id, end_id});
