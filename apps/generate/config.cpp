@@ -5,9 +5,9 @@
 namespace reel::apps {
 
 const StringPairs& source_defaults() {
-  static const StringPairs defaults{{"num-batches", "1000"}, {"batch-size", "12"}, {"context", "64"},
-                                    {"heads", "4"},          {"depth", "2"},       {"learn-rate", "1e-3"},
-                                    {"lr-warmup", "600"}};
+  static const StringPairs defaults{{"num-batches", "1000"}, {"batch-size", "12"},  {"context", "64"},
+                                    {"heads", "4"},          {"depth", "2"},        {"learn-rate", "2e-3"},
+                                    {"lr-warmup", "120"},    {"schedule", "cosine"}};
   return defaults;
 }
 

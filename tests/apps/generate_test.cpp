@@ -162,12 +162,12 @@ TEST_CASE("a run that begins with another's weights has its vocabulary, whatever
 TEST_CASE("without data, Reel's own source is learnt", "[generate]") {
   TinyTexts here;
   const Outcome trained =
-      here.run("generate", "train -N 2 -b 2 -C 8 -E 8 -d 1 --model conv --sample-length 0 --out run");
+      here.run("generate", "train -N 2 -b 2 -C 8 -E 8 -d 1 --lr-warmup 0 --model conv --sample-length 0 --out run");
   CHECK(trained.status == 0);
   CHECK_THAT(trained.out, ContainsSubstring("the built-in corpus: "));
 
   // It has defaults of its own, which options go before.
-  CHECK(here.run("generate", "train -N 1 --sample-length 0 --depth 1 --out alone").status == 0);
+  CHECK(here.run("generate", "train -N 1 --lr-warmup 0 --sample-length 0 --depth 1 --out alone").status == 0);
   const auto options = reel::apps::string_pairs_from(note(reel::apps::load_run(here / "alone", "generate"), "options"));
   auto value_of = [&](const char* name) { return *reel::apps::find(options, name); };
   CHECK(value_of("context") == "64");
