@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "autograd/error.h"
@@ -89,22 +90,30 @@ std::vector<std::string> names_in(const fs::path& folder, Accept accept) {
 }
 
 /// Where the part of this name lies in `folder`: the first of the kinds that there is, of which "" stands for folders.
+/// A link that leads nowhere is better than nothing: reading it will say so.
 std::optional<fs::path> find_part(const fs::path& folder, const std::string& name,
                                   const std::vector<std::string>& kinds = {"", ".tsv", ".csv"}) {
   if (!fs::is_directory(folder)) return std::nullopt;
   const std::vector<fs::directory_entry> entries = entries_of(folder);
+  std::optional<fs::path> leads_nowhere;
+  std::error_code ignored;
   for (const std::string& kind : kinds) {
     std::optional<fs::path> found;
     for (const fs::directory_entry& entry : entries) {
       const fs::path& path = entry.path();
       const bool is_exact = path.filename() == name + kind;
-      const bool is_it = kind.empty() ? is_exact && entry.is_directory()
-                                      : path.stem() == name && has_extension(path, kind) && entry.exists();
-      if (is_it && (!found || is_exact)) found = path;
+      const bool is_it =
+          kind.empty() ? is_exact && entry.is_directory(ignored) : path.stem() == name && has_extension(path, kind);
+      if (!is_it) continue;
+      if (!entry.exists(ignored)) {
+        leads_nowhere = path;
+      } else if (!found || is_exact) {
+        found = path;
+      }
     }
     if (found) return found;
   }
-  return std::nullopt;
+  return leads_nowhere;
 }
 
 LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {

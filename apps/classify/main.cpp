@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <system_error>
 
 #include "apps/classify/corpus.h"
 #include "apps/classify/evaluate.h"
@@ -56,11 +57,18 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
   return data::read_labelled_part(path, trained.config.columns, trained.classes);
 }
 
+/// Whether what lies at `path` is the training part of `data`, or all of it.
+bool trains(const std::filesystem::path& path, const std::filesystem::path& data) {
+  std::error_code ignored;
+  const std::filesystem::path full = std::filesystem::weakly_canonical(path, ignored);
+  return data::is_same_file(full, data) || (full.stem() == "train" && data::is_same_file(full.parent_path(), data));
+}
+
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const Checkpoint saved = load_run(c.from, "classify");
   TrainedClassifier trained = restore_classifier(saved);
-  const bool is_own = data::is_same_file(c.data, trained.config.data);
+  const bool was_learnt = trains(c.data, trained.config.data);
   if (!c.data.empty()) trained.config.data = c.data;
   if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
   if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
@@ -74,8 +82,8 @@ void eval(Options& options, EvalConfig& c) {
   }
   const bool other = !part && !validation;  // than a run's own part, or the test part of a folder
   if (other) part = read_other_part(c.data, trained);
-  if (other && is_own) {
-    std::cerr << "classify eval: " << c.from << " was trained on " << c.data
+  if (other && was_learnt) {
+    std::cerr << "classify eval: " << data::printable(c.from) << " was trained on " << data::printable(c.data)
               << ", which is scored as a whole: much of it the model may have learnt" << std::endl;
   }
   const EncodedTexts texts =
@@ -112,7 +120,8 @@ void predict(Options&, PredictConfig& c) {
                 << trained.config.length << "; only its " << trained.config.keep << " is read" << std::endl;
     }
     if (data::all_unknown(encoded.tokens)) {
-      std::cerr << "classify predict: the model knows no word of " << in_quotes(excerpt(text, 60)) << std::endl;
+      std::cerr << "classify predict: of " << in_quotes(excerpt(text, 60)) << " the model knows no word that it reads"
+                << std::endl;
     }
     const Guess guess = best_guess(*trained.model, encoded.tokens);
     std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << on_one_line(text)

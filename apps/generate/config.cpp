@@ -15,7 +15,7 @@ void declare_train(Options& o, GenerateConfig& c) {
   const std::vector<std::string> learning{"gtransformer", "naive", "conv"};  // by gradients; ngram counts
   o.section("Data", Fixed::in_run);
   o.add(&c.data, "D,data", "FILE",
-        "text to learn from, UTF-8; without it, Reel's own source, and these defaults: " +
+        "text to learn from, UTF-8; without it, Reel's own source and, but for ngram, these defaults: " +
             Options::as_arguments(source_defaults()))
       .fixed(Fixed::no);  // files may move
   o.add(&c.split, "split", "SHARE", "share of the text that trains; what follows validates",

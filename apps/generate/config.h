@@ -36,7 +36,8 @@ struct GenerateConfig {
 
 void declare_train(Options& options, GenerateConfig& config);
 
-/// What is the default instead where no data is named: half a minute of training is enough for Reel's own source.
+/// What is the default instead where no data is named and the model does not count: half a minute of training is enough
+/// for Reel's own source.
 const StringPairs& source_defaults();
 
 }  // namespace reel::apps

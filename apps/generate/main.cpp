@@ -29,7 +29,7 @@ struct EvalConfig {
 void declare_eval(Options& o, EvalConfig& c) {
   o.add(&c.from, "from", "DIR", "folder that train wrote");
   o.add(&c.data, "D,data", "FILE",
-        "another text, to score as a whole; without it, what validates the one trained on is scored");
+        "another text, to score as a whole; of the one trained on, as without this, only what validates is scored");
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
   o.add(&c.batch_size, "b,batch-size", "N", "windows read at once", at_least(1).and_at_most(1 << 20));
   add_threads(o, c.threads);

@@ -1,6 +1,7 @@
 #include "apps/training/begin_run.h"
 
 #include <filesystem>
+#include <system_error>
 
 #include "apps/common/string_pairs.h"
 #include "autograd/error.h"
@@ -34,7 +35,9 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
     fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
   }
   const std::string* data = find(kept, "data");
-  if (data && !data->empty() && !options.given("data") && !std::filesystem::exists(*data)) {
+  std::error_code ignored;
+  if (data && !data->empty() && !options.given("data") &&
+      std::filesystem::status(*data, ignored).type() == std::filesystem::file_type::not_found) {
     fail("the data that the run in ", folder, " began with are no longer at ", *data,
          "; say with --data where they are");
   }

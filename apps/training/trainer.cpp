@@ -65,7 +65,7 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
     fail("the data are no longer those that the run in ", config_.out,
-         " began with; put these back, name where they are now with --data, or start anew without --resume");
+         " began with; put these back, or start anew without --resume");
   }
   // Another run may have gone on while this one read the data, before it had the folder to itself.
   if (note(load_checkpoint(saved.path, app_), "step") != note(saved, "step")) {

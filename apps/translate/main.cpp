@@ -84,7 +84,8 @@ void predict(Options& options, PredictConfig& c) {
                   << ", and cut there" << std::endl;
       }
       if (data::all_unknown(encoded.tokens)) {
-        std::cerr << "translate predict: the model knows no word of " << in_quotes(excerpt(sentence, 60)) << std::endl;
+        std::cerr << "translate predict: of " << in_quotes(excerpt(sentence, 60))
+                  << " the model knows no word that it reads" << std::endl;
       }
       const std::vector<data::Tokens> one{std::move(encoded.tokens)};
       std::cout << translate_all(*trained.model, one, trained.tokenizers->target, length, c.search)[0];

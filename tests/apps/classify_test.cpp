@@ -112,6 +112,10 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
   CHECK(own.out.starts_with("reviews/../reviews/train.tsv ctransformer"));
   CHECK_THAT(own.err, ContainsSubstring("one was trained on reviews/../reviews/train.tsv, which is scored as a whole"));
   CHECK(here.run("classify", "eval --from one").err.empty());
+  here.must_train("classify", "--out parts");
+  CHECK_THAT(here.run("classify", "eval --from parts --data reviews/train.tsv").err,
+             ContainsSubstring("parts was trained on reviews/train.tsv"));
+  CHECK(here.run("classify", "eval --from parts --data reviews/test.tsv").err.empty());
   CHECK(here.metrics("by-number") == here.metrics("one"));
   here.write("other.csv", "warm tea,good\ncold tea,bad\n");
   const Outcome other = here.run("classify",
@@ -225,7 +229,7 @@ TEST_CASE("a prediction for words that the model does not know says so", "[class
   TinyTexts here;
   here.must_train("classify", "--out run");
   CHECK_THAT(here.run("classify", "predict --from run 'xyzzy plugh'").err,
-             ContainsSubstring("classify predict: the model knows no word of \"xyzzy plugh\""));
+             ContainsSubstring("classify predict: of \"xyzzy plugh\" the model knows no word that it reads"));
   CHECK(here.run("classify", "predict --from run 'xyzzy tea'").err.empty());
 }
 

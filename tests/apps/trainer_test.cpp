@@ -477,6 +477,7 @@ TEST_CASE("of many samples a report has some, the first and the last among them"
   TinyTexts here;
   here.must_train("generate", "--test-every 1 -N 150 --model conv --out run");
   const std::string report = here.report("run");
+  CHECK(count_of("tb-dir", report) == 0);  // no option without a value
   CHECK(count_of("class='sample'", report) <= 60);
   CHECK(count_of("class='sample'", report) >= 30);
   CHECK_THAT(report, ContainsSubstring("before training") && ContainsSubstring("after step 150"));

@@ -61,6 +61,9 @@ TEST_CASE("endings of files may be in capitals") {
   CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
   std::filesystem::create_symlink("nowhere", tables / "train.tsv");
   CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
+  std::filesystem::remove(tables / "test.Csv");
+  std::filesystem::create_symlink("nowhere", tables / "test.csv");
+  CHECK_THROWS_WITH(read_labelled_data(tables.path()), ContainsSubstring("test.csv: there is no such file"));
 }
 
 TEST_CASE("a folder of another layout is refused, with what it should hold") {
