@@ -104,8 +104,8 @@ struct AdamOptions {
   /// SparseAdam do (which adds epsilon before the bias correction). Plain Adam also moves the other rows, by momentum
   /// and decay, so a step costs as much as the whole table; a lazy one costs as much as the rows read. Worth it where
   /// these are few and the table is much of the model. It is another algorithm: the moments of a row do not decay while
-  /// it is not read, but the bias correction counts all steps. A dense gradient reads every row: that of a table tied to
-  /// an output layer, and one that grad() has been asked for (tensor.h).
+  /// it is not read, but the bias correction counts all steps. A dense gradient reads every row: that of a table tied
+  /// to an output layer, and one that grad() has been asked for (tensor.h).
   bool lazy = false;
 };
 
