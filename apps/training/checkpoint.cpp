@@ -124,8 +124,7 @@ void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, 
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
   fail(data, " has changed since ", folder,
-       " was trained: what is set aside now, the model may have learnt; put the old data back, or name other data to "
-       "score "
+       " was trained: what is set aside now, the model may have learnt; put the old data back, or name others to score "
        "with --data");
 }
 
