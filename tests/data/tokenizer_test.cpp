@@ -10,7 +10,6 @@
 using namespace reel;
 using namespace reel::data;
 using namespace std::string_literals;
-using Tokens = std::vector<std::int32_t>;
 
 namespace {
 

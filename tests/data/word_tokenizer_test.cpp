@@ -7,7 +7,6 @@
 
 using namespace reel::data;
 using Words = std::vector<std::string>;
-using Tokens = std::vector<std::int32_t>;
 
 namespace {
 
