@@ -284,7 +284,10 @@ bool Grads::may_overwrite(const Tensor& x) const {
   return true;
 }
 
-Tensor Grads::take(const Tensor& dy) { return &dy == &given_ && pass_.accumulate ? std::move(given_) : dy; }
+Tensor Grads::take(const Tensor& dy) {
+  if (&dy == &given_ && pass_.accumulate) return std::move(given_);  // of a conditional expression, Clang makes a copy
+  return dy;
+}
 
 Tensor Grads::in_place_of(const Tensor& x) const {
   return x.is_contiguous() && may_overwrite(x) ? x : Tensor(x.shape(), x.dtype());
