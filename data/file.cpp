@@ -18,6 +18,12 @@ namespace {
   fail(path.string(), ": cannot be read: ", error.message());
 }
 
+/// But for capitals.
+bool is_same_word(std::string_view one, std::string_view other) {
+  auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(one, other, {}, lower, lower);
+}
+
 }  // namespace
 
 std::string with_line_feeds(std::string text) {
@@ -65,9 +71,12 @@ std::string read_text(const std::filesystem::path& path, std::string_view remedy
   return with_line_feeds(std::move(text));
 }
 
+bool has_name(const std::filesystem::path& path, std::string_view name) {
+  return is_same_word(path.filename().string(), name);
+}
+
 bool has_extension(const std::filesystem::path& path, std::string_view extension) {
-  auto lower = [](char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(path.extension().string(), extension, {}, lower, lower);
+  return is_same_word(path.extension().string(), extension);
 }
 
 bool is_same_file(const std::filesystem::path& one, const std::filesystem::path& other) {

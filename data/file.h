@@ -24,7 +24,8 @@ std::string read_file(const std::filesystem::path& path);
 /// byte and line, and what the `remedy` is), and if it holds a byte-order mark and nothing else.
 std::string read_text(const std::filesystem::path& path, std::string_view remedy = "save it as UTF-8");
 
-/// Whether path.extension() is this one, ".csv", say, in capitals or not.
+/// Whether path.filename() is this one, or path.extension() that one (".csv", say): in capitals or not.
+bool has_name(const std::filesystem::path& path, std::string_view name);
 bool has_extension(const std::filesystem::path& path, std::string_view extension);
 
 /// Whether there is a file or folder that both paths name.

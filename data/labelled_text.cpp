@@ -89,31 +89,23 @@ std::vector<std::string> names_in(const fs::path& folder, Accept accept) {
   return names;
 }
 
-/// Where the part of this name lies in `folder`: the first of the kinds that there is, of which "" stands for folders.
-/// A link that leads nowhere is better than nothing: reading it will say so.
-std::optional<fs::path> find_part(const fs::path& folder, const std::string& name,
+/// Where the part of this name lies in `folder`: the first of the kinds that there is, of which "" stands for folders;
+/// in capitals or not, but rather as it is given.
+std::optional<fs::path> find_part(const fs::path& folder, const std::string& part,
                                   const std::vector<std::string>& kinds = {"", ".tsv", ".csv"}) {
   if (!fs::is_directory(folder)) return std::nullopt;
   const std::vector<fs::directory_entry> entries = entries_of(folder);
-  std::optional<fs::path> leads_nowhere;
-  std::error_code ignored;
+  std::error_code ignored;  // of a link that leads nowhere: reading it will say so
   for (const std::string& kind : kinds) {
+    const std::string name = part + kind;
     std::optional<fs::path> found;
     for (const fs::directory_entry& entry : entries) {
-      const fs::path& path = entry.path();
-      const bool is_exact = path.filename() == name + kind;
-      const bool is_it =
-          kind.empty() ? is_exact && entry.is_directory(ignored) : path.stem() == name && has_extension(path, kind);
-      if (!is_it) continue;
-      if (!entry.exists(ignored)) {
-        leads_nowhere = path;
-      } else if (!found || is_exact) {
-        found = path;
-      }
+      if (!has_name(entry.path(), name) || entry.is_directory(ignored) != kind.empty()) continue;
+      if (!found || entry.path().filename() == name) found = entry.path();
     }
     if (found) return found;
   }
-  return leads_nowhere;
+  return std::nullopt;
 }
 
 LabelledText picked(const LabelledText& data, std::vector<std::int32_t> rows) {

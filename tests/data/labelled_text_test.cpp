@@ -42,14 +42,17 @@ TEST_CASE("an aclImdb folder is read in the order of its names, without what has
   CHECK(data.test->texts == Strings{"test/bad", "test/zero", "test/ten"});
 }
 
-TEST_CASE("endings of files may be in capitals") {
+TEST_CASE("names of files and of parts may be in capitals") {
   TemporaryFolder folder;
   write_reviews(folder);
   folder.write("train/pos/1_1.TXT", "loud");
-  CHECK(read_labelled_data(folder.path()).train.texts == Strings{"train/bad", "train/zero", "train/ten", "loud"});
+  std::filesystem::rename(folder / "test", folder / "Test");
+  const LabelledData folders = read_labelled_data(folder.path());
+  CHECK(folders.train.texts == Strings{"train/bad", "train/zero", "train/ten", "loud"});
+  CHECK(folders.test);
 
   TemporaryFolder tables;
-  tables.write("train.CSV", "label,text\npos,fine\nneg,poor\n");
+  tables.write("TRAIN.CSV", "label,text\npos,fine\nneg,poor\n");
   tables.write("test.Csv", "label,text\nneg,grey\n");
   const LabelledData data = read_labelled_data(tables.path());
   CHECK(data.train.texts == Strings{"fine", "poor"});
@@ -59,8 +62,10 @@ TEST_CASE("endings of files may be in capitals") {
   // Rather as they are called by rule.
   tables.write("train.csv", "label,text\npos,warm\nneg,cold\n");
   CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
+  // What is called so and cannot be read is no reason to take another.
   std::filesystem::create_symlink("nowhere", tables / "train.tsv");
-  CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
+  CHECK_THROWS_WITH(read_labelled_data(tables.path()), ContainsSubstring("train.tsv: there is no such file"));
+  std::filesystem::remove(tables / "train.tsv");
   std::filesystem::remove(tables / "test.Csv");
   std::filesystem::create_symlink("nowhere", tables / "test.csv");
   CHECK_THROWS_WITH(read_labelled_data(tables.path()), ContainsSubstring("test.csv: there is no such file"));
