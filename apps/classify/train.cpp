@@ -187,6 +187,11 @@ void train(Options& options, ClassifyConfig& config) {
   if (saved) trained = restore_classifier(*saved);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
+    const auto texts = corpus.train.tokens.size() + corpus.scored.tokens.size(), classes = corpus.classes.size();
+    if (2 * classes > texts) {
+      std::cerr << "classify train: " << texts << " texts are of " << classes
+                << " classes; are the columns of labels and texts exchanged?" << std::endl;
+    }
     trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));
   }
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));

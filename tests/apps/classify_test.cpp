@@ -154,6 +154,19 @@ TEST_CASE("reviews are read from tables and from folders", "[classify]") {
                 "acl: has neither a test part (test, test.tsv or test.csv) nor a folder per class");
 }
 
+TEST_CASE("texts that are learnt as labels are noticed", "[classify]") {
+  TinyTexts here;
+  std::string table = "label\ttext\n";
+  for (int i = 0; i < 20; ++i) table += reel::text(i % 2 ? "good" : "bad", "\treview number ", i, '\n');
+  here.write("swapped.tsv", table);
+  const std::string options = "-e 1 --data swapped.tsv --out run";
+  const Outcome right = here.must_train("classify", options);
+  CHECK_THAT(right.err, !ContainsSubstring("exchanged"));
+  const Outcome swapped = here.must_train("classify", options + " --label-column text --text-column label");
+  CHECK_THAT(swapped.err, ContainsSubstring("classify train: 20 texts are of 20 classes; are the columns of labels and "
+                                            "texts exchanged?\n"));
+}
+
 TEST_CASE("with --cased, a label may turn on capitals", "[classify]") {
   TinyTexts here;
   std::string rows = "label\ttext\n";
