@@ -33,14 +33,14 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 }
 
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             Scaling scaling, double drop) {
+                             double drop) {
   check_attention_shapes("dot_product_attention", queries, keys, values, mask);
   // A single query, such as the newest token of a text, has one row of weights: fusing does not pay. And attention()
   // cannot drop all weights.
-  if (scaling == Scaling::scores && queries.size(-2) > 1 && drop < 1) {
+  if (queries.size(-2) > 1 && drop < 1) {
     return attention(queries, keys, values, mask, score_scale(queries), drop);
   }
-  return matmul(dropout(attention_weights(queries, keys, mask, scaling), drop), values);
+  return matmul(dropout(attention_weights(queries, keys, mask), drop), values);
 }
 
 Tensor split_heads(const Tensor& x, int64_t heads) {

@@ -29,7 +29,7 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& 
 /// The means of values (..., S, E) under these weights -> (..., T, E); each weight is dropped with probability `drop`.
 /// The leading axes of keys and values are those of queries, or 1.
 Tensor dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, const Mask& mask,
-                             Scaling scaling = Scaling::scores, double drop = 0);
+                             double drop = 0);
 
 /// Heads side by side (..., T, H D) -> (..., H, T, D), as a view. Throws if the width is no multiple of the heads.
 Tensor split_heads(const Tensor& x, int64_t heads);

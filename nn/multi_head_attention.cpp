@@ -43,60 +43,63 @@ KeysAndValues MultiHeadAttention::keys_and_values(const Texts& memory) const {
           split_heads(memory.with(w_vs(memory.vectors)).padded(), heads_)};
 }
 
-template <class MemoryOf>
-Attended MultiHeadAttention::attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const {
+template <class Attend>
+Attended MultiHeadAttention::around(const Texts& x, const Attend& attend) const {
   Tensor maps;
   const Tensor output = residual(x.vectors, [&](const Tensor& in) {
-    const Tensor queries = split_heads(x.with(w_qs(in)).padded(), heads_);
-    const KeysAndValues memory = memory_of(x.with(in));
-    check_attention_shapes("MultiHeadAttention", queries, memory.keys, memory.values, mask);
-    Tensor heads;  // (B, H, T, D/H)
-    if (keep == KeepMaps::yes) {
-      maps = attention_weights(queries, memory.keys, mask);  // (B, H, T, S)
-      heads = matmul(drop(maps), memory.values);
-    } else {
-      heads = dot_product_attention(queries, memory.keys, memory.values, mask, Scaling::scores, drop.rate());
-    }
-    return fc(x.like_these(merge_heads(heads)));
+    const Attended found = attend(x.with(in));
+    maps = found.maps;
+    return found.output;
   });
   return {output, maps};
 }
 
+Attended MultiHeadAttention::attend(const Texts& x, const KeysAndValues& memory, const Mask& mask,
+                                    KeepMaps keep) const {
+  const Tensor queries = split_heads(x.with(w_qs(x.vectors)).padded(), heads_);
+  check_attention_shapes("MultiHeadAttention", queries, memory.keys, memory.values, mask);
+  Tensor heads, maps;  // (B, H, T, D / H), (B, H, T, S)
+  if (keep == KeepMaps::yes) {
+    maps = attention_weights(queries, memory.keys, mask);
+    heads = matmul(drop(maps), memory.values);
+  } else {
+    heads = dot_product_attention(queries, memory.keys, memory.values, mask, drop.rate());
+  }
+  return {fc(x.like_these(merge_heads(heads))), maps};
+}
+
+Attended MultiHeadAttention::attend(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
+  const bool can_be_fused = keep == KeepMaps::no && drop.rate() < 1;  // packed_attention() cannot drop all weights
+  if (can_be_fused && x.packing && memory.packing && agree_on_padding(mask, *memory.packing)) {
+    return {attend_packed(x, memory, mask.in_time()), {}};
+  }
+  return attend(x, keys_and_values(memory), mask, keep);
+}
+
 Tensor MultiHeadAttention::attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const {
-  const Tensor queries = split_heads(w_qs(x.vectors), heads_);  // (H, _, D/H)
+  const Tensor queries = split_heads(w_qs(x.vectors), heads_);  // (H, _, D / H)
   const Tensor keys = split_heads(w_ks(memory.vectors), heads_), values = split_heads(w_vs(memory.vectors), heads_);
   return fc(merge_heads(packed_attention(queries, keys, values, x.packing->starts(), memory.packing->starts(), mask,
                                          score_scale(queries), drop.rate())));
 }
 
-template <class MemoryOf>
-Attended MultiHeadAttention::attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask,
-                                          KeepMaps keep, const MemoryOf& memory_of) const {
-  const bool can_be_fused = keep == KeepMaps::no && drop.rate() < 1;  // packed_attention() cannot drop all weights
-  if (can_be_fused && x.packing && memory_packing && agree_on_padding(mask, *memory_packing)) {
-    auto packed = [&](const Texts& in) { return attend_packed(in, memory_of(in), mask.in_time()); };
-    return {residual(x.vectors, [&](const Tensor& in) { return packed(x.with(in)); }), {}};
-  }
-  return attend(x, mask, keep, [&](const Texts& in) { return keys_and_values(memory_of(in)); });
-}
-
 Attended MultiHeadAttention::operator()(const Texts& x, const Mask& mask, KeepMaps keep) const {
   check_texts(x, x);
-  return attend_texts(x, x.packing, mask, keep, [](const Texts& in) { return in; });
+  return around(x, [&](const Texts& in) { return attend(in, in, mask, keep); });
 }
 
 Attended MultiHeadAttention::operator()(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const {
   check_texts(x, memory);
-  return attend_texts(x, memory.packing, mask, keep, [&](const Texts&) { return memory; });
+  return around(x, [&](const Texts& in) { return attend(in, memory, mask, keep); });
 }
 
 Attended MultiHeadAttention::operator()(const Tensor& x, const KeysAndValues& memory, const Mask& mask,
                                         KeepMaps keep) const {
-  return attend(x, mask, keep, [&](const Texts&) { return memory; });
+  return around(x, [&](const Texts& in) { return attend(in, memory, mask, keep); });
 }
 
 Attended MultiHeadAttention::operator()(const Tensor& x, KeyValueCache& past, const Mask& mask, KeepMaps keep) const {
-  return attend(x, mask, keep, [&](const Texts& in) { return past.append(keys_and_values(in)); });
+  return around(x, [&](const Texts& in) { return attend(in, past.append(keys_and_values(in)), mask, keep); });
 }
 
 }  // namespace reel::nn

@@ -22,6 +22,8 @@ struct Attended {
 /// Maps that nobody wants to see need not all be in memory at once.
 enum class KeepMaps { no, yes };
 
+/// With Norm::post or Norm::pre the residual connection and the normalization are part of it; with Norm::none neither
+/// is. Packed texts yield packed output, and need a mask that hides their padding.
 class MultiHeadAttention : public Module {
  public:
   struct Config {
@@ -33,9 +35,6 @@ class MultiHeadAttention : public Module {
   };
 
   explicit MultiHeadAttention(const Config& config);
-  // With Norm::post or Norm::pre the residual connection and the normalization are part of it; with Norm::none neither
-  // is. Packed texts yield packed output, and need a mask that hides their padding.
-
   /// x (B, T, D) attends to itself: S = T. With Norm::pre keys and values, too, come from what is normalized.
   Attended operator()(const Texts& x, const Mask& mask, KeepMaps keep = KeepMaps::no) const;
   /// x (B, T, D) attends to memory (B, S, D), which is taken as it comes.
@@ -52,14 +51,14 @@ class MultiHeadAttention : public Module {
   Residual residual;
 
  private:
-  /// x, normalized where that comes first, attends to memory_of(x).
-  template <class MemoryOf>
-  Attended attend(const Texts& x, const Mask& mask, KeepMaps keep, const MemoryOf& memory_of) const;
-  /// The same, where memory_of(x) are texts: packed to the end, where both are packed and the mask allows it.
-  template <class MemoryOf>
-  Attended attend_texts(const Texts& x, const Packing* memory_packing, const Mask& mask, KeepMaps keep,
-                        const MemoryOf& memory_of) const;
-  /// The layer itself, without residual, where both are packed, and stay so: no padding, and a mask of time alone.
+  /// Residual connection and normalization around attend(in), where `in` is x, normalized if that comes first.
+  template <class Attend>
+  Attended around(const Texts& x, const Attend& attend) const;
+  // The layer itself, without them.
+  Attended attend(const Texts& x, const KeysAndValues& memory, const Mask& mask, KeepMaps keep) const;
+  /// Packed to the end where both are packed, nobody wants maps, and the mask allows it.
+  Attended attend(const Texts& x, const Texts& memory, const Mask& mask, KeepMaps keep) const;
+  /// No padding, and a mask of time alone.
   Tensor attend_packed(const Texts& x, const Texts& memory, const Mask& mask) const;
 
   int64_t heads_;

@@ -67,13 +67,15 @@ Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::v
       if (std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.parameter.same(parameter); })) {
         fail("optimizer: a parameter of the shape ", parameter.shape(), " is given twice; it would move twice a step");
       }
-      if (!parameter.is_contiguous())
+      if (!parameter.is_contiguous()) {
         fail("optimizer: a parameter of the shape ", parameter.shape(), " is not contiguous");
-      Slot slot{parameter, weight_decay, {}, zeros({}, DType::f64)};
+      }
+      Slot slot{parameter, weight_decay, {}};
       for (std::size_t i = 0; i < moment_names_.size(); ++i) {
         slot.moments.push_back(zeros(parameter.shape(), parameter.dtype()));
       }
       slots_.push_back(std::move(slot));
+      steps_.push_back(zeros({}, DType::f64));
     }
   }
   if (slots_.empty()) fail("optimizer: there is no parameter to train; does the model name its own? (nn/module.h)");
@@ -81,12 +83,13 @@ Optimizer::Optimizer(const ParameterGroups& groups, double learning_rate, std::v
 
 void Optimizer::step() {
   const NoGrad no_grad;  // a tape may live still, and an update be written with operations
-  for (Slot& slot : slots_) {
-    if (!slot.parameter.has_grad()) continue;
-    double& steps = *slot.steps.data<double>();
-    update(slot, steps + 1);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Tensor& parameter = slots_[i].parameter;
+    if (!parameter.has_grad()) continue;
+    double& steps = *steps_[i].data<double>();
+    update(slots_[i], steps + 1);
     ++steps;
-    slot.parameter.mark_written();
+    parameter.mark_written();
   }
 }
 
@@ -103,7 +106,7 @@ NamedTensors Optimizer::state_dict() const {
   NamedTensors state;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const std::string prefix = std::to_string(i) + ".";
-    state.emplace_back(prefix + "step", slots_[i].steps);
+    state.emplace_back(prefix + "step", steps_[i]);
     for (std::size_t m = 0; m < moment_names_.size(); ++m) {
       state.emplace_back(prefix + moment_names_[m], slots_[i].moments[m]);
     }
@@ -139,7 +142,7 @@ SGD::SGD(const ParameterGroups& groups, const SGDOptions& options)
   check_share("momentum", options.momentum);
 }
 
-void SGD::update(Slot& slot, double) {
+void SGD::update(const Slot& slot, double) {
   const bool keeps_still = slot.moments.empty() && slot.weight_decay == 0;  // where the gradient is 0
   with_type(slot.parameter.dtype(), [&]<class T>(T) {
     T* x = slot.parameter.data<T>();
@@ -160,16 +163,16 @@ Adam::Adam(const ParameterGroups& groups, const AdamOptions& options, Decay deca
   check_options(options);
 }
 
-void Adam::update(Slot& slot, double steps) {
+void Adam::update(const Slot& slot, double t) {
   const bool decoupled = decay_ == Decay::decoupled;
   with_type(slot.parameter.dtype(), [&]<class T>(T) {
     const kernels::AdamStep<T> step{
-        .rate = static_cast<T>(learning_rate() / (1 - std::pow(options_.beta1, steps))),
+        .rate = static_cast<T>(learning_rate() / (1 - std::pow(options_.beta1, t))),
         .beta1 = static_cast<T>(options_.beta1),
         .gain1 = static_cast<T>(1 - options_.beta1),
         .beta2 = static_cast<T>(options_.beta2),
         .gain2 = static_cast<T>(1 - options_.beta2),
-        .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, steps))),
+        .root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(options_.beta2, t))),
         .epsilon = static_cast<T>(options_.epsilon),
         .gradient_decay = static_cast<T>(decoupled ? 0 : slot.weight_decay),
         .shrink = static_cast<T>(decoupled ? 1 - learning_rate() * slot.weight_decay : 1),

@@ -65,17 +65,17 @@ class Optimizer {
     Tensor parameter;
     double weight_decay;
     std::vector<Tensor> moments;
-    Tensor steps;  // f64, 0-d
   };
 
   Optimizer(const ParameterGroups& groups, double learning_rate, std::vector<std::string> moment_names);
-  /// Changes slot.parameter, which has a gradient, and its moments. `steps` counts from 1.
-  virtual void update(Slot& slot, double steps) = 0;
+  /// Changes slot.parameter, which has a gradient, and its moments. `step` counts from 1.
+  virtual void update(const Slot& slot, double step) = 0;
 
  private:
   double learning_rate_ = 0;
   std::vector<std::string> moment_names_;
   std::vector<Slot> slots_;
+  std::vector<Tensor> steps_;  // how many each slot has taken: f64, 0-d
 };
 
 struct SGDOptions {
@@ -91,7 +91,7 @@ class SGD : public Optimizer {
   explicit SGD(const ParameterGroups& groups, const SGDOptions& options = {});
 
  private:
-  void update(Slot& slot, double steps) override;
+  void update(const Slot& slot, double step) override;
   SGDOptions options_;
 };
 
@@ -109,7 +109,10 @@ struct AdamOptions {
   bool lazy = false;
 };
 
-/// Kingma, Ba: "Adam: a method for stochastic optimization" (2014). Decay is added to the gradient.
+/// Each number x moves by about the rate, however large its gradient g is:
+///     m = β₁ m + (1 - β₁) g,   v = β₂ v + (1 - β₂) g²,   x = x - rate m̂ / (√v̂ + ε),
+/// where m̂ = m / (1 - β₁ᵗ) and v̂ = v / (1 - β₂ᵗ) make up for m and v starting as 0; t counts steps from 1. Decay is
+/// added to the gradient. Kingma, Ba: "Adam: a method for stochastic optimization" (2014).
 class Adam : public Optimizer {
  public:
   explicit Adam(const ParameterGroups& groups, const AdamOptions& options = {});
@@ -119,14 +122,14 @@ class Adam : public Optimizer {
   Adam(const ParameterGroups& groups, const AdamOptions& options, Decay decay);
 
  private:
-  void update(Slot& slot, double steps) override;
+  void update(const Slot& slot, double step) override;
   AdamOptions options_;
   Decay decay_;
 };
 
-/// Adam whose decay shrinks the parameters themselves. Loshchilov, Hutter: "Decoupled weight decay regularization"
-/// (2017). As for all optimizers, it is the groups that say how much they decay: without any, this is Adam (PyTorch's
-/// AdamW then decays by 0.01).
+/// Adam whose decay shrinks the parameters themselves: first x = x - rate decay x, then as above, of the gradient
+/// alone. Loshchilov, Hutter: "Decoupled weight decay regularization" (2017). As for all optimizers, it is the groups
+/// that say how much they decay: without any, this is Adam (PyTorch's AdamW then decays by 0.01).
 class AdamW : public Adam {
  public:
   explicit AdamW(const ParameterGroups& groups, const AdamOptions& options = {})

@@ -27,7 +27,7 @@ Schedule constant(double rate) {
 
 Schedule cosine(double rate, double min_rate, std::int64_t steps) {
   check_steps("cosine", steps);
-  return [=](std::int64_t step) {
+  return [rate, min_rate, steps](std::int64_t step) {
     return min_rate + (rate - min_rate) * (1 + std::cos(std::numbers::pi * share(step, steps))) / 2;
   };
 }
@@ -36,7 +36,7 @@ Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std
   if (decay_steps < 0 || decay_steps > steps) {
     fail("stable_then_decay: ", decay_steps, " of ", steps, " steps decay; need 0 <= decay steps <= steps");
   }
-  return [=](std::int64_t step) {
+  return [rate, min_rate, steps, decay_steps](std::int64_t step) {
     const std::int64_t decayed = step - (steps - decay_steps);
     return decayed < 0 ? rate : min_rate + (rate - min_rate) * (1 - share(decayed, decay_steps));
   };
@@ -45,7 +45,7 @@ Schedule stable_then_decay(double rate, double min_rate, std::int64_t steps, std
 Schedule inverse_sqrt(double rate, std::int64_t warmup_steps) {
   check_steps("inverse_sqrt", warmup_steps);
   const double w = static_cast<double>(warmup_steps) + 1;
-  return [=](std::int64_t step) { return rate * std::sqrt(w / (w + static_cast<double>(step))); };
+  return [rate, w](std::int64_t step) { return rate * std::sqrt(w / (w + static_cast<double>(step))); };
 }
 
 Schedule warmup(std::int64_t steps, Schedule then) {

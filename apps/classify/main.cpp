@@ -61,7 +61,8 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
 bool trains(const std::filesystem::path& path, const std::filesystem::path& data) {
   std::error_code ignored;
   const std::filesystem::path full = std::filesystem::weakly_canonical(path, ignored);
-  return data::is_same_file(full, data) || (data::has_name(full.stem(), "train") && data::is_same_file(full.parent_path(), data));
+  return data::is_same_file(full, data) ||
+         (data::has_name(full.stem(), "train") && data::is_same_file(full.parent_path(), data));
 }
 
 void eval(Options& options, EvalConfig& c) {

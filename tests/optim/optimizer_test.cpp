@@ -475,7 +475,7 @@ TEST_CASE("optimizer: a parameter that is given twice is refused, equal ones are
 TEST_CASE("optimizer: an update of one's own may be written with operations, while the tape lives") {
   struct Descent : Optimizer {
     explicit Descent(const std::vector<Tensor>& parameters) : Optimizer(parameters, 0.5, {}) {}
-    void update(Slot& slot, double) override {
+    void update(const Slot& slot, double) override {
       copy(slot.parameter - slot.parameter.grad() * learning_rate(), slot.parameter);
     }
   };
@@ -490,7 +490,7 @@ TEST_CASE("optimizer: an update of one's own may be written with operations, whi
 TEST_CASE("optimizer: an update that throws is no step") {
   struct Refusing : Optimizer {
     explicit Refusing(const std::vector<Tensor>& parameters) : Optimizer(parameters, 0.5, {}) {}
-    void update(Slot&, double steps) override { fail("step ", steps); }
+    void update(const Slot&, double step) override { fail("step ", step); }
   };
   Tensor x = tensor({2}, {1, 2}).set_requires_grad();
   x.set_grad(x);
