@@ -105,6 +105,7 @@ Entry parse_entry(const std::string& name, const Json& json) {
 
 decltype(Safetensors::metadata) parse_metadata(const Json& json) {
   decltype(Safetensors::metadata) metadata;
+  if (json == Json()) return metadata;
   for (const auto& [key, value] : json.get<Json::Object>()) metadata.emplace_back(key, value.get<std::string>());
   return metadata;
 }

@@ -4,7 +4,7 @@
 //
 //     8 bytes     how long the header is, little-endian
 //     header      JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}, where the offsets
-//                 count from the end of the header; "__metadata__" may map texts to texts
+//                 count from the end of the header; "__metadata__" may map texts to texts, or be null
 //     data        the numbers, little-endian and row-major, without gaps
 //
 // F32 and F64 are read and written, which are the dtypes of Tensor. Weights into a file, and back:

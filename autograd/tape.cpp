@@ -31,7 +31,7 @@ struct Tape::Pass {
   std::vector<Tensor> entry_gradients;  // the gradient of each entry's result, as far as it is known
   std::vector<bool> wanted_entries{};   // which results depend on what gradients() was asked for
   std::vector<std::pair<Tensor, Tensor>> leaf_gradients{};  // leaf and gradient: only what gradients() was asked for
-  bool accumulate = false;                                  // into the leaves' own grad()
+  bool accumulate = false;  // backward(): into the leaves' own grad(); derivatives run for the last time
 
   /// Where the gradients of this input add up; null if nobody asked for them.
   Tensor* gradient_of(const Edge& edge) {
@@ -135,12 +135,12 @@ void Tape::run(std::size_t last, Pass& pass) {
   pass.entry_gradients[last] = ones(entries_[last].shape, entries_[last].dtype);
   for (std::size_t i = last + 1; i-- > 0;) {
     const Entry& entry = entries_[i];
-    if (Tensor& dy = pass.entry_gradients[i]; dy.defined() && pass.wants_inputs_of(entry)) {
+    Tensor dy = drop ? std::exchange(pass.entry_gradients[i], {}) : pass.entry_gradients[i];
+    if (dy.defined() && pass.wants_inputs_of(entry)) {
       const Tensor::Derivative derivative{entry.operation, entry.recorded};
       const Running running(&derivative);
-      Grads grads(entry, *this, pass, dy);
-      entry.backward(dy, grads);
-      if (drop) dy = Tensor();
+      Grads grads(entry, *this, pass);
+      entry.backward(std::move(dy), grads);
     }
     if (drop) entries_.pop_back();
   }
@@ -245,11 +245,13 @@ void Grads::add(std::size_t input, Tensor dx) {
     fail("backward of ", entry_.operation, ": the gradient of input ", input, " is ", dx.dtype(), ' ', dx.shape(),
          ", the input ", dtype, ' ', shape);
   }
+  Tensor* const sum = pass_.gradient_of(edge);
+  if (!sum) return;
   const Tape::Running none(nullptr);  // what is added to may have been written over
   if (dx.shape() != shape) dx = sum_to(dx, shape);
   if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
     accumulate_in(edge.tensor, std::move(dx));
-  } else if (Tensor* sum = pass_.gradient_of(edge)) {
+  } else {
     accumulate(*sum, std::move(dx));
   }
 }
@@ -265,33 +267,26 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
   const Tape::Running none(nullptr);
   if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
     accumulate_in(edge.tensor, coalesce(dy, ids, shape[0]));
-  } else {
+  } else if (pass_.gradient_of(edge)) {
     add(input, embedding_sum(dy, ids, shape[0]));
   }
 }
 
-Tensor Grads::sum_so_far(std::size_t input) const {
+Tensor Grads::claim_sum(std::size_t input) {
   Tensor* sum = pass_.gradient_of(edge_of(input));
   if (!sum || !may_add_to(*sum)) return {};
   sum->impl().storage->renew();  // it is exclusive: no derivative has captured it
   return *sum;
 }
 
-bool Grads::may_overwrite(const Tensor& x) const {
+bool Grads::claim(const Tensor& x) {
   if (!pass_.accumulate || !x.exclusive() || !strides_nest(x.shape(), x.strides())) return false;
   x.check_unchanged();  // for the last time
   x.impl().storage->renew();
   return true;
 }
 
-Tensor Grads::take(const Tensor& dy) {
-  if (&dy == &given_ && pass_.accumulate) return std::move(given_);  // of a conditional expression, Clang makes a copy
-  return dy;
-}
-
-Tensor Grads::in_place_of(const Tensor& x) const {
-  return x.is_contiguous() && may_overwrite(x) ? x : Tensor(x.shape(), x.dtype());
-}
+Tensor Grads::in_place_of(const Tensor& x) { return x.is_contiguous() && claim(x) ? x : Tensor(x.shape(), x.dtype()); }
 
 // A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
 

@@ -27,8 +27,9 @@ namespace reel {
 
 class Grads;
 
-/// Takes the gradient dy of an operation's result and adds those of the inputs that need one.
-using Backward = std::function<void(const Tensor& dy, Grads& grads)>;
+/// Adds to the gradients of an operation's inputs what follows from dy, that of its result. If it passes dy on, by
+/// std::move, a leaf need not copy it.
+using Backward = std::function<void(Tensor dy, Grads& grads)>;
 
 /// The inputs of an operation, in the order in which its derivative names them. An undefined tensor stands for one that
 /// was not given: nobody wants its gradient. Lives as long as the call.
@@ -151,26 +152,23 @@ class Grads {
   /// V)). A leaf that accumulates keeps the rows alone (row_gradient.h), and its step costs what they cost.
   void add_rows(std::size_t input, const Ids& ids, const Tensor& dy);
 
-  /// What this input's gradient is so far, if the derivative may add to it in place instead of by add(); undefined
-  /// otherwise. It is contiguous.
-  Tensor sum_so_far(std::size_t input) const;
+  // Memory that a derivative claims counts as new from then on: it must write there what it is new for.
 
-  /// Whether the derivative may write its result over x, which it has captured or was given: it will not run again,
-  /// nobody else sees x, and its strides nest, whatever they are. If so, x counts as new memory from then on.
-  bool may_overwrite(const Tensor& x) const;
+  /// What this input's gradient is so far, for the derivative to add to in place instead of by add(); undefined if it
+  /// must not. It is contiguous.
+  Tensor claim_sum(std::size_t input);
 
-  /// Where it may write a result of x's shape, element by element after it has read x there: x itself if it may
-  /// overwrite that, and that is contiguous; otherwise new memory. To be asked before there is another handle of x.
-  Tensor in_place_of(const Tensor& x) const;
+  /// Whether the derivative gets the memory of x, which it has captured or was given, to write its result over it: it
+  /// will not run again, nobody else sees x, and its strides nest, whatever they are.
+  bool claim(const Tensor& x);
 
-  /// dy itself, for a derivative that is done with what it was given and must not read it any more: passed on to add(),
-  /// it becomes a leaf's gradient without being copied.
-  Tensor take(const Tensor& dy);
+  /// Where it may write a result of x's shape, element by element after it has read x there: x itself if that is
+  /// contiguous and it can claim it; otherwise new memory. To be asked before there is another handle of x.
+  Tensor in_place_of(const Tensor& x);
 
  private:
   friend class Tape;
-  Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass, Tensor& given)
-      : entry_(entry), tape_(tape), pass_(pass), given_(given) {}
+  Grads(const Tape::Entry& entry, const Tape& tape, Tape::Pass& pass) : entry_(entry), tape_(tape), pass_(pass) {}
   const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
@@ -180,7 +178,6 @@ class Grads {
   const Tape::Entry& entry_;
   const Tape& tape_;
   Tape::Pass& pass_;
-  Tensor& given_;  // the gradient of the result
 };
 
 /// Makes an operation differentiable: appends it to the recording tape, if there is one and an input needs a gradient,

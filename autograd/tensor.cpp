@@ -88,7 +88,7 @@ void Tensor::fail_undefined() {
   if (running_) {
     fail("backward of ", running_->operation,
          ": an undefined tensor was used; what keep_for() keeps is undefined where its gradient is not wanted: ask "
-         "grads.needs() before it is read. So is what the derivative was given, once it has taken that (chain() does)");
+         "grads.needs() before it is read. So is a dy that has been passed on by std::move");
   }
   fail("an undefined tensor was used; assign a value to it first (a grad() is undefined until backward() reaches it)");
 }

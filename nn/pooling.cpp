@@ -11,15 +11,14 @@
 namespace reel::nn {
 namespace {
 
-/// 1 / how many places of each text are no padding, (B, 1).
-Tensor one_over_visible(const Ids& padding, DType dtype) {
+/// How many places of each text are no padding.
+std::vector<double> visible_places(const Ids& padding) {
   const int64_t B = padding.size(0), T = padding.size(1);
-  std::vector<double> shares;
+  std::vector<double> counts;
   for (int64_t b = 0; b < B; ++b) {
-    const auto visible = std::count(padding.data() + b * T, padding.data() + (b + 1) * T, 0);
-    shares.push_back(1 / static_cast<double>(std::max<int64_t>(visible, 1)));
+    counts.push_back(static_cast<double>(std::count(padding.data() + b * T, padding.data() + (b + 1) * T, 0)));
   }
-  return tensor({B, 1}, shares, dtype);
+  return counts;
 }
 
 }  // namespace
@@ -28,14 +27,14 @@ Tensor pool(Pooling pooling, const Tensor& x, const Ids& padding) {
   if (x.rank() != 3 || padding.shape() != leading(x.shape(), 1)) {
     fail("pool: x is ", x.shape(), ", padding is ", padding.shape(), "; need (B, T, D) and (B, T)");
   }
-  const Ids places = padding.view({x.size(0), x.size(1), 1});
+  const Tensor visible = tensor({x.size(0), 1}, visible_places(padding), x.dtype());
+  const Ids hidden = padding.view({x.size(0), x.size(1), 1});
   const bool no_places = x.size(1) == 0;  // where there is no maximum, and a sum is 0
   if (pooling == Pooling::mean || no_places) {
-    return sum(masked_fill(x, places, 0), {1}) * one_over_visible(padding, x.dtype());
+    return sum(masked_fill(x, hidden, 0), {1}) / maximum(visible, scalar(1, x.dtype()));
   }
   constexpr double lowest = -std::numeric_limits<double>::infinity();
-  const Tensor largest = max(masked_fill(x, places, lowest), 1).values;
-  return masked_fill(largest, eq(largest, scalar(lowest, x.dtype())), 0);
+  return masked_fill(max(masked_fill(x, hidden, lowest), 1).values, eq(visible, scalar(0, x.dtype())), 0);
 }
 
 }  // namespace reel::nn

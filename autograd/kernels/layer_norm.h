@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "autograd/kernels/buffer.h"
 #include "autograd/kernels/machine.h"
@@ -22,6 +23,7 @@ constexpr int64_t rows_per_chunk = 32;
 template <class T>
 void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, T epsilon, const T* residual, T* y,
                 T* mean, T* rstd) {
+  constexpr T infinity = std::numeric_limits<T>::infinity(), not_a_number = std::numeric_limits<T>::quiet_NaN();
   const T length = static_cast<T>(n);
   parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -35,7 +37,8 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
         const Vec<T> d = load_part(row + i, count, center) - splat(center);
         return d * d;
       });
-      const T scale = 1 / std::sqrt(squares / length + epsilon);
+      // Infinite squares would leave zeros: a row that has gone astray, but looks sound.
+      const T scale = squares < infinity ? 1 / std::sqrt(squares / length + epsilon) : not_a_number;
       for_each_vector<T>(n, [&](int64_t i, int64_t count) {
         Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
         if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));
@@ -93,9 +96,10 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
   if (!weight) return;
   for_each_vector<T>(n, [&](int64_t i, int64_t count) {
     Vec<T> dw(T(0)), db(T(0));
-    for (const T* piece = sums + i; piece < sums + 2 * pieces * n; piece += 2 * n) {
-      dw += load_part(piece, count);
-      db += load_part(piece + n, count);
+    for (int64_t p = 0; p < pieces; ++p) {
+      const T* const piece = sums + 2 * p * n;  // dweight, then dbias
+      dw += load_part(piece + i, count);
+      db += load_part(piece + n + i, count);
     }
     store_part(dweight + i, dw, count);
     store_part(dbias + i, db, count);

@@ -2,8 +2,7 @@
 // Sums and maxima along one axis of a contiguous array seen as (outer, count, inner):
 // out[o, i] = sum over c of x[o, c, i].
 //
-// The order of a sum depends on these three sizes alone. Long sums go through several levels of accumulators, so that
-// the rounding error grows much more slowly than the number of terms.
+// The order of a sum depends on these three sizes alone.
 
 #include <algorithm>
 #include <array>
@@ -16,22 +15,20 @@ namespace reel::kernels {
 
 namespace detail {
 
-constexpr int64_t run_length = 512;
-
-/// The sum of n adjacent numbers.
+/// The sum of n adjacent numbers. Many are halved until they are few, so that the rounding error grows with the
+/// logarithm of their number.
 template <class T>
 T sum_row(const T* x, int64_t n) {
-  T total = 0;
-  for (int64_t start = 0; start < n; start += run_length * lanes<T>) {
-    const int64_t end = std::min(n, start + run_length * lanes<T>);
-    total += sum_vectors<T>(end - start, [&](int64_t i, int64_t count) { return load_part(x + start + i, count); });
+  constexpr int64_t few = 128 * lanes<T>;
+  if (n > few) {
+    const int64_t half = n / 2 / lanes<T> * lanes<T>;
+    return sum_row(x, half) + sum_row(x + half, n - half);
   }
-  return total;
+  return sum_vectors<T>(n, [&](int64_t i, int64_t count) { return load_part(x + i, count); });
 }
 
 /// The sums of `Vectors` vectors of adjacent columns, the last of which has `rest` elements, of a matrix with `count`
-/// rows, `row` elements apart. Many rows are halved until they are few, so that the rounding error grows with the
-/// logarithm of their number.
+/// rows, `row` elements apart. Many rows are halved likewise.
 template <int Vectors, class T>
 std::array<Vec<T>, Vectors> sum_columns(const T* x, int64_t count, int64_t row, int64_t rest) {
   constexpr int64_t few = 32;

@@ -221,6 +221,12 @@ Mask<T> is_nan(const Vec<T>& x) {
   return xsimd::isnan(x);
 }
 
+/// Of 0, -0: what xsimd's -x makes of it depends on the machine.
+template <class T>
+Vec<T> negate(const Vec<T>& x) {
+  return x ^ splat(T(-0.0));  // the bit of the sign
+}
+
 template <class T>
 Vec<T> abs(const Vec<T>& x) {
   return xsimd::abs(x);

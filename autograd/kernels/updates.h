@@ -4,6 +4,8 @@
 // Where the gradient is 0 throughout, as in most rows of a table (row_runs.h), a null pointer stands for it: no zeros
 // have to be written and read.
 //
+// Sums of products are fma(), not left to compilers: a null pointer must change no bit.
+//
 // Loops capture copies: these stay in registers, whatever is stored meanwhile.
 
 #include <algorithm>
@@ -14,6 +16,12 @@
 
 namespace reel::kernels {
 
+/// The gradient of numbers x that decay. Where they do not, they may be infinite.
+template <class T>
+Vec<T> decayed(const Vec<T>& gradient, const Vec<T>& x, T decay) {
+  return decay == 0 ? gradient : fma(x, splat(decay), gradient);
+}
+
 /// v = momentum v + g,   x = x - rate v,   with g = gradient + decay x. `velocity` may be null without momentum.
 template <class T>
 void sgd(int64_t n, T* x, const T* gradient, T* velocity, T rate, T momentum, T decay) {
@@ -21,12 +29,12 @@ void sgd(int64_t n, T* x, const T* gradient, T* velocity, T rate, T momentum, T 
     for_each_vector<T>(end - begin, [=](int64_t offset, int64_t count) {
       const int64_t i = begin + offset;
       const Vec<T> before = load_part(x + i, count);
-      Vec<T> g = fma(before, splat(decay), gradient ? load_part(gradient + i, count) : splat(T(0)));
+      Vec<T> g = decayed(gradient ? load_part(gradient + i, count) : splat(T(0)), before, decay);
       if (velocity) {
         g = fma(load_part(velocity + i, count), splat(momentum), g);
         store_part(velocity + i, g, count);
       }
-      store_part(x + i, Vec<T>(before - splat(rate) * g), count);
+      store_part(x + i, fma(g, splat(-rate), before), count);
     });
   });
 }
@@ -50,13 +58,13 @@ void adam(int64_t n, T* x, const T* gradient, T* m, T* v, const AdamStep<T>& ste
     for_each_vector<T>(end - begin, [=](int64_t offset, int64_t count) {
       const int64_t i = begin + offset;
       const Vec<T> before = load_part(x + i, count);
-      const Vec<T> g = fma(before, splat(step.gradient_decay), gradient ? load_part(gradient + i, count) : splat(T(0)));
+      const Vec<T> g = decayed(gradient ? load_part(gradient + i, count) : splat(T(0)), before, step.gradient_decay);
       const Vec<T> first = fma(load_part(m + i, count), splat(step.beta1), g * splat(step.gain1));
-      const Vec<T> second = fma(load_part(v + i, count), splat(step.beta2), g * g * splat(step.gain2));
+      const Vec<T> second = fma(load_part(v + i, count), splat(step.beta2), g * splat(step.gain2) * g);
       store_part(m + i, first, count);
       store_part(v + i, second, count);
       const Vec<T> root = fma(sqrt(second), splat(step.root_scale), splat(step.epsilon));
-      store_part(x + i, Vec<T>(before * splat(step.shrink) - divide(Vec<T>(splat(step.rate) * first), root)), count);
+      store_part(x + i, fma(before, splat(step.shrink), divide(Vec<T>(splat(-step.rate) * first), root)), count);
     });
   });
 }

@@ -1,4 +1,5 @@
 #include <functional>
+#include <utility>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -16,9 +17,9 @@ using kernels::splat;
 /// c = a + b          da = dc          db = dc
 Tensor add(const Tensor& a, const Tensor& b) {
   Tensor c = map("add", std::plus{}, a, b);
-  return record("add", {a, b}, c, [](const Tensor& dc, Grads& grads) {
+  return record("add", {a, b}, c, [](Tensor dc, Grads& grads) {
     grads.add(1, dc);
-    grads.add(0, grads.take(dc));  // the last need not copy it
+    grads.add(0, std::move(dc));
   });
 }
 
@@ -52,7 +53,8 @@ Tensor div(const Tensor& a, const Tensor& b) {
 
 /// y = -x             dx = -dy
 Tensor neg(const Tensor& x) {
-  Tensor y = map("neg", std::negate{}, x);
+  Tensor y = map(
+      "neg", [](auto v) { return kernels::negate(v); }, x);
   return record("neg", {x}, y, [](const Tensor& dy, Grads& grads) { grads.add(0, -dy); });
 }
 

@@ -45,7 +45,7 @@ void compute(const AttentionProblem& problem) {
 /// Two large tensors are spared: dq takes the place of a q of dense rows that nobody else sees, and where the values
 /// are the keys, as in merged projections, dk and dv are one sum.
 void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Grads& grads) {
-  const bool dq_takes_place = problem.q.stride(-1) == 1 && grads.may_overwrite(problem.q);
+  const bool dq_takes_place = problem.q.stride(-1) == 1 && grads.claim(problem.q);
   const bool are_one = problem.k.same(problem.v);
   const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
   const HeadsOf out = problem.heads_of(problem.out);

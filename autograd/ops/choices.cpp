@@ -93,10 +93,10 @@ Tensor masked_fill(const Tensor& x, const Ids& mask, double value) {
 /// z = x ≤ 0 ? 0 : y          dy = x ≤ 0 ? 0 : dz
 Tensor where_positive(const Tensor& x, const Tensor& y) {
   return record("where_positive", {y}, map("where_positive", keep_where_positive, x, y),
-                [x](const Tensor& dz, Grads& grads) { grads.add(0, through_relu(grads, dz, x)); });
+                [x](Tensor dz, Grads& grads) { grads.add(0, through_relu(grads, std::move(dz), x)); });
 }
 
-Tensor through_relu(Grads& grads, const Tensor& dy, const Tensor& y) {
+Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y) {
   if (Tape::recording()) return where_positive(y, dy);
   return map_over(
       "relu", grads, dy, [](auto v, auto u) { return keep_where_positive(u, v); }, y);

@@ -22,9 +22,9 @@ Tensor dropout_from(const Tensor& x, double p, const Generator::State& start) {
   drop(x, y, p, start);
   return record("dropout", {x}, y, [p, start](const Tensor& dy, Grads& grads) {
     if (Tape::recording()) return grads.add(0, dropout_from(dy, p, start));
-    const Tensor dx = grads.in_place_of(dy);
+    Tensor dx = grads.in_place_of(dy);
     drop(dy, dx, p, start);
-    grads.add(0, dx);
+    grads.add(0, std::move(dx));
   });
 }
 

@@ -63,7 +63,7 @@ struct Elements {
   Elements(const kernels::Vec<T>& of) : vector(of) {}
   Elements(double number) : vector(static_cast<T>(number)) {}
 
-  friend Elements operator-(const Elements& x) { return -x.vector; }
+  friend Elements operator-(const Elements& x) { return kernels::negate(x.vector); }
   friend Elements operator+(const Elements& a, const Elements& b) { return a.vector + b.vector; }
   friend Elements operator-(const Elements& a, const Elements& b) { return a.vector - b.vector; }
   friend Elements operator*(const Elements& a, const Elements& b) { return a.vector * b.vector; }
@@ -82,7 +82,7 @@ struct Elements {
   friend Elements sign(const Elements& x) {
     const Elements zero = 0.0, one = 1.0;
     return kernels::select(x.vector > zero.vector, one.vector,
-                           kernels::select(x.vector < zero.vector, (-one).vector, zero.vector));
+                           kernels::select(x.vector < zero.vector, kernels::negate(one.vector), zero.vector));
   }
 
   /// A NaN in either stays.
@@ -98,11 +98,9 @@ auto on_vectors(const Formula& formula) {
   return [formula](auto... vectors) { return formula(Elements(vectors)...).vector; };
 }
 
-/// op(dy, x) of every element, for a derivative that is done with dy: in its place if nobody else sees it.
+/// op(dy, x) of every element: in the place of dy if nobody else sees it.
 template <class Op>
-Tensor map_over([[maybe_unused]] const char* operation, Grads& grads, const Tensor& some_dy, const Op& op,
-                const Tensor& x) {
-  const Tensor dy = grads.take(some_dy);
+Tensor map_over(const char* operation, Grads& grads, const Tensor& dy, const Op& op, const Tensor& x) {
   if (dy.shape() != x.shape()) return map(operation, op, dy, x);
   check_same_dtype(operation, dy, x);
   Tensor dx = grads.in_place_of(dy);
@@ -110,16 +108,16 @@ Tensor map_over([[maybe_unused]] const char* operation, Grads& grads, const Tens
   return dx;
 }
 
-/// The chain rule, dx = dy slope(x), in one loop; where a tape records, for second derivatives, in operations. The
-/// derivative must not read dy after it (Grads::take).
+/// The chain rule, dx = dy slope(x), in one loop; where a tape records, for second derivatives, in operations. dx may
+/// be written over dy, if there is no other handle of it.
 template <class Slope>
-Tensor chain(Grads& grads, const Tensor& dy, const Slope& slope, const Tensor& x) {
+Tensor chain(Grads& grads, Tensor dy, const Slope& slope, const Tensor& x) {
   if (Tape::recording()) return dy * slope(x);
   auto product = [slope](const auto& v, const auto& u) { return v * slope(u); };
   return map_over("chain", grads, dy, on_vectors(product), x);
 }
 
-/// The derivative of y = max(x, 0): dx = dy where y > 0, else 0. It must not read dy after it either.
-Tensor through_relu(Grads& grads, const Tensor& dy, const Tensor& y);
+/// The derivative of y = max(x, 0), likewise: dx = dy where y > 0, else 0.
+Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y);
 
 }  // namespace reel

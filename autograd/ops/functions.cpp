@@ -1,4 +1,5 @@
 #include <numbers>
+#include <utility>
 
 #include "autograd/ops.h"
 #include "autograd/ops/elementwise.h"
@@ -20,14 +21,15 @@ Tensor sign(const Tensor& x) {
 template <class Value, class Slope>
 Tensor function(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
   return record(name, {x}, map(name, on_vectors(value), x),
-                [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, x)); });
+                [slope, x](Tensor dy, Grads& grads) { grads.add(0, chain(grads, std::move(dy), slope, x)); });
 }
 
 /// y = value(x)       dx = dy slope(y): x need not be kept
 template <class Value, class Slope>
 Tensor function_of_result(const char* name, const Tensor& x, const Value& value, const Slope& slope) {
   Tensor y = map(name, on_vectors(value), x);
-  return record(name, {x}, y, [slope, y](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, y)); });
+  return record(name, {x}, y,
+                [slope, y](Tensor dy, Grads& grads) { grads.add(0, chain(grads, std::move(dy), slope, y)); });
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ Tensor relu(const Tensor& x) {
     return select(v < splat(T(0)), splat(T(0)), v);  // a NaN stays
   };
   Tensor y = map("relu", rectify, x);
-  return record("relu", {x}, y, [y](const Tensor& dy, Grads& grads) { grads.add(0, through_relu(grads, dy, y)); });
+  return record("relu", {x}, y, [y](Tensor dy, Grads& grads) { grads.add(0, through_relu(grads, std::move(dy), y)); });
 }
 
 /// y = x Φ(x), Φ(x) = (1 + erf(x/√2)) / 2          dx = dy (Φ(x) + x φ(x)), φ(x) = e^(-x²/2) / √(2π)

@@ -16,8 +16,8 @@ const T* data_if_any(const Tensor& x) {
   return x.defined() ? x.data<T>() : nullptr;
 }
 
-/// The derivative with respect to x, composed: with x̂ = (x - mean) rstd and dx̂ = dy weight,
-/// dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)). For second derivatives.
+/// The derivatives, composed: with x̂ = (x - mean) rstd and dx̂ = dy weight,
+/// dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)), dweight = dy x̂, dbias = dy. For second derivatives.
 void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, const Tensor& dy, Grads& grads) {
   auto row_mean = [](const Tensor& values) { return mean(values, {-1}, KeepDim::yes); };
   const Tensor centered = x - row_mean(x);
@@ -66,13 +66,13 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   auto backward = [x, values, weight, scale, means, rstds, rows, n, epsilon](const Tensor& dy, Grads& grads) {
     grads.add(3, dy);
     if (Tape::recording()) return composed_backward(x, weight, epsilon, dy, grads);
-    const Tensor dx = grads.in_place_of(dy);
+    Tensor dx = grads.in_place_of(dy);
     const Tensor gradient = contiguous_values(dy), dweight({n}, dy.dtype()), dbias({n}, dy.dtype());
     with_type(dy.dtype(), [&]<class T>(T) {
       kernels::layer_norm_backward(rows, n, values.data<T>(), data_if_any<T>(scale), means.data<T>(), rstds.data<T>(),
                                    gradient.data<T>(), dx.data<T>(), dweight.data<T>(), dbias.data<T>());
     });
-    grads.add(0, dx);
+    grads.add(0, std::move(dx));
     grads.add(1, dweight);
     grads.add(2, dbias);
   };

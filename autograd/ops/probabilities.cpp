@@ -90,7 +90,7 @@ Tensor nll_loss(const Tensor& log_probs, const Ids& targets, const LossOptions& 
   const bool no_classes = log_probs.size(-1) == 0;  // and so no target that counts
   Tensor gain = no_classes ? sum(log_probs, {-1}) : squeeze(gather(log_probs, -1, t.picked.unsqueeze(-1)), -1);
   if (smoothing > 0) gain = gain * (1 - smoothing) + mean(log_probs, {-1}) * smoothing;
-  return sum(where(t.counted, gain, scalar(0, log_probs.dtype()))) * -t.share();
+  return 0.0 - sum(where(t.counted, gain, scalar(0, log_probs.dtype()))) * t.share();  // not -0 if none counts
 }
 
 /// loss = mean of -Σ q log p, p = softmax(x)          dx = dloss (p - q) / count,    q as in kernels/cross_entropy.h
@@ -118,7 +118,7 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     }
     // With many classes there is hardly anything larger than logits: their gradient takes their place, or that of a
     // contiguous copy.
-    const bool in_place = !logits.is_contiguous() || grads.may_overwrite(logits);
+    const bool in_place = !logits.is_contiguous() || grads.claim(logits);
     const Tensor from = contiguous_values(logits), dx = in_place ? from : Tensor(from.shape(), dtype);
     with_type(dtype, [&]<class T>(T) {
       kernels::cross_entropy_backward(rows, classes, from.data<T>(), t.picked.data(), t.counted.data(),

@@ -79,7 +79,7 @@ void add_product(Grads& grads, std::size_t input, const Shape& shape, const Tens
                  const Tensor& b) {
   if (!grads.needs(input)) return;
   if (Tape::recording()) return grads.add(input, reshape(matmul(a, b), shape));
-  const Tensor sum = grads.sum_so_far(input);
+  const Tensor sum = grads.claim_sum(input);
   const bool adds = sum.defined();
   auto room = [&] { return x.defined() ? laid_out_as(as_rows(x), as_rows(shape)) : Tensor(as_rows(shape), a.dtype()); };
   Tensor dx = adds ? as_rows(sum) : room();
@@ -162,8 +162,8 @@ Tensor spaced_linear(const Tensor& x, const Tensor& weight) { return linear(x, w
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = affine("linear_relu", x, weight, bias, Relu::yes);
   return record("linear_relu", {x, weight, bias}, y,
-                [x = keep_for(weight, x), shape = x.shape(), weight, y](const Tensor& dy, Grads& grads) {
-                  add_affine_gradients(grads, x, shape, weight, through_relu(grads, dy, y));
+                [x = keep_for(weight, x), shape = x.shape(), weight, y](Tensor dy, Grads& grads) {
+                  add_affine_gradients(grads, x, shape, weight, through_relu(grads, std::move(dy), y));
                 });
 }
 

@@ -56,6 +56,15 @@ TEST_CASE("functions agree with the C library") {
   }
 }
 
+TEST_CASE("-x of a zero is the other zero") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const double zero : (-full({40}, 0, dtype)).to_vector()) CHECK(std::signbit(zero));
+    for (const double zero : (-full({40}, -0.0, dtype)).to_vector()) CHECK(!std::signbit(zero));
+    CHECK(cos(full({2}, -0.0, dtype)).to_vector() == Values{1, 1});
+    CHECK(std::signbit(slope_at(cos, 0, dtype)));  // -sin 0
+  }
+}
+
 TEST_CASE("functions read any strides and keep the shape") {
   const Tensor x = f64({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const Function& f : functions) {

@@ -39,7 +39,7 @@ TEST_CASE("layer_norm agrees with its composed form, value and derivatives") {
 TEST_CASE("layer_norm adds a residual, value and derivatives") {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const double tolerance = dtype == DType::f32 ? 2e-5 : 1e-11;
-    for (const Shape& shape : {Shape{2, 3, 5}, Shape{70, 16}, Shape{33, 19}, Shape{7}, Shape{0, 3}}) {
+    for (const Shape& shape : {Shape{2, 3, 5}, Shape{70, 16}, Shape{33, 19}, Shape{7}, Shape{0, 3}, Shape{0, 40}}) {
       INFO(shape << " in " << dtype);
       const int64_t n = shape[shape.rank() - 1];
       const std::vector<Tensor> xs{away_from_zero(shape, 1, dtype), away_from_zero({n}, 2, dtype),
@@ -103,6 +103,13 @@ TEST_CASE("numbers far from zero keep their digits") {
   Tensor narrow({1, 4}, DType::f32);
   copy(x, narrow);
   check_close(layer_norm(narrow, {}, {}), layer_norm(f64({1, 4}, {1, 2, 3, 4}), {}, {}), 1e-5);
+}
+
+TEST_CASE("a row whose squares are infinite has no variance") {
+  const Tensor x = tensor({2, 3}, {1e20, 2e20, 3e20, 1, 2, 3});
+  const Values y = layer_norm(x, {}, {}).to_vector();
+  CHECK(same_values({y[0], y[1], y[2]}, Values(3, not_a_number)));
+  check_close({y[3], y[4], y[5]}, composed(f64({3}, {1, 2, 3}), {}, {}).to_vector(), 1e-5);
 }
 
 TEST_CASE("layer_norm of nothing") {

@@ -155,6 +155,7 @@ TEST_CASE("a batch in which nothing counts has loss 0 and zero gradients") {
     const auto f = [=](const Tensor& x) { return cross_entropy(x, Ids({-100, -100}), {.label_smoothing = smoothing}); };
     CHECK(f(logits).item() == 0);
     CHECK(gradient_of(f, logits) == Values(6, 0));
+    CHECK(!std::signbit(nll_loss(logits, Ids({-100, -100}), {.label_smoothing = smoothing}).item()));
   }
   CHECK(cross_entropy(zeros({0, 3}), Ids::zeros({0})).item() == 0);
   CHECK(gradients_of([](const auto& x) { return cross_entropy(x[0], Ids::zeros({0})); }, {zeros({0, 3}, DType::f64)})[0]

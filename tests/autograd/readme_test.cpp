@@ -19,7 +19,7 @@ Tensor witch(const Tensor& x) {
   auto value = [](const auto& v) { return v / (1.0 + v * v); };
   auto slope = [](const auto& v) { return (1.0 - v * v) / ((1.0 + v * v) * (1.0 + v * v)); };
   return record("witch", {x}, map("witch", on_vectors(value), x),
-                [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, x)); });
+                [slope, x](Tensor dy, Grads& grads) { grads.add(0, chain(grads, std::move(dy), slope, x)); });
 }
 
 /// The text from `begin` to `end`, the latter included.
@@ -54,7 +54,7 @@ TEST_CASE("a chain rule may spread a gradient over what was summed") {
     auto slope = [](const auto& v) { return v * 2.0; };
     const Tensor x = in[0], values = detach(x);
     return record("sum_of_squares", {x}, sum(values * values),
-                  [slope, x](const Tensor& dy, Grads& grads) { grads.add(0, chain(grads, dy, slope, x)); });
+                  [slope, x](Tensor dy, Grads& grads) { grads.add(0, chain(grads, std::move(dy), slope, x)); });
   };
   const Tensor x = away_from_zero({2, 3}, 1);
   CHECK(gradcheck(sum_of_squares, {x}).problem == "");

@@ -72,6 +72,7 @@ TEST_CASE("safetensors of nothing", "[safetensors]") {
   CHECK(bytes == std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
   CHECK(read_safetensors(bytes).tensors.empty());
   CHECK(read_safetensors(file_of("{}", 0)).tensors.empty());
+  CHECK(read_safetensors(file_of(R"({"__metadata__":null})", 0)).metadata.empty());
 }
 
 TEST_CASE("safetensors are laid out as the format says", "[safetensors]") {

@@ -51,6 +51,17 @@ TEMPLATE_TEST_CASE("sum agrees with its twin", "[reduce]", float, double) {
   for (const int64_t inner : {strip, 2 * strip + 3, 2 * strip + lanes<TestType>}) check_sum<TestType>(2, 77, inner);
 }
 
+TEST_CASE("a long sum is nearly as exact as its numbers", "[reduce]") {
+  for (const int64_t count : {1000, 100'000, 1'000'003}) {
+    const std::vector<float> x(static_cast<std::size_t>(count), 0.1f);
+    float whole = 0, rows[2] = {};
+    sum(1, count, 1, x.data(), &whole);
+    sum(2, count / 2, 1, x.data(), rows);
+    CHECK(whole == Approx(static_cast<double>(count) * 0.1f).epsilon(5e-7));
+    CHECK(rows[1] == Approx(static_cast<double>(count / 2) * 0.1f).epsilon(5e-7));
+  }
+}
+
 TEMPLATE_TEST_CASE("argmax agrees with its twin: the first of the largest, NaN above all", "[reduce]", float, double) {
   using T = TestType;
   for (const int64_t count : {int64_t{1}, int64_t{2}, lanes<T> + 1, int64_t{1025}}) {

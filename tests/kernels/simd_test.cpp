@@ -56,6 +56,8 @@ TEMPLATE_TEST_CASE("arithmetic and choice", "[simd]", float, double) {
   CHECK(to_array<T>(select(x > splat(T(1)), x, splat(T(-1))))[1] == 2);
   CHECK(to_array<T>(abs(splat(T(-3))))[0] == 3);
   CHECK(to_array<T>(sqrt(splat(T(9))))[0] == 3);
+  CHECK(to_array<T>(negate(x)).back() == T(-lanes<T>));
+  CHECK(std::signbit(to_array<T>(negate(splat(T(0))))[0]));
   CHECK(any(x == splat(T(lanes<T>))));
   CHECK_FALSE(any(x > splat(T(lanes<T>))));
 }

@@ -1,5 +1,7 @@
 #include "nn/transformer_classifier.h"
 
+#include <limits>
+
 #include "nn/positions.h"
 #include "tests/nn/training.h"
 
@@ -52,6 +54,12 @@ TEST_CASE("pool: over what is not hidden") {
   CHECK(close(pool(Pooling::mean, x, last), f64({2, 2}, {2, 3, 11.0 / 3, 5})));
   CHECK(pool(Pooling::max, x, last).to_vector() == Values{3, 4, 7, 8});
   CHECK(pool(Pooling::max, x * -1.0, last).to_vector() == Values{-1, -2, 1, -1});  // below zero too
+
+  const double lowest = -std::numeric_limits<double>::infinity();
+  const Tensor low = f64({1, 2, 2}, {lowest, 1, lowest, 2});
+  auto pooled = [](const auto& in) { return pool(Pooling::max, in[0], Ids::zeros({1, 2})); };
+  CHECK(pooled(std::vector{low}).to_vector() == Values{lowest, 2});
+  CHECK(gradients_of(pooled, {low})[0].to_vector() == Values{1, 0, 0, 1});
 }
 
 TEST_CASE("pool: a text without any place yields zeros and zero gradients") {

@@ -81,6 +81,28 @@ bool same_state(const Optimizer& a, const Optimizer& b) {
 
 }  // namespace
 
+TEST_CASE("what is infinite stays so where nothing decays") {
+  std::vector<std::pair<const char*, Make>> all = kinds;
+  all.push_back({"plain SGD", [](const auto& groups) { return std::make_unique<SGD>(groups); }});
+  for (const auto& [name, make] : all) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      INFO(name << " in " << dtype);
+      const Tensor x = tensor({2}, {-infinity, 1}, dtype);
+      const auto optimizer = make({x});
+      for (int i = 0; i < 3; ++i) step(*optimizer, x, {0, 1});
+      CHECK(x.to_vector()[0] == -infinity);
+      CHECK(x.to_vector()[1] < 1);
+    }
+  }
+}
+
+TEST_CASE("Adam: a square that is too large by itself, but not the share of it that counts") {
+  const Tensor x = ones({4});
+  Adam optimizer({x}, {.learning_rate = 0.1});
+  step(optimizer, x, {1e18, 2e19, 1e20, 5e20});
+  check_close(x.to_vector(), Values(4, 0.9), 1e-6);
+}
+
 TEST_CASE("optimizer: plain SGD moves against the gradient") {
   Tensor x = f64({2}, {3, 2});
   SGD sgd({x}, {.learning_rate = 0.1});
