@@ -130,7 +130,7 @@ GradcheckResult check(const Wording& wording, const Differentiable& f, const std
       }
       if (std::isnan(share) || share > result.worst) result.worst = share;  // NaN is the worst: nothing is greater
     }
-    if (all_zero && !stated.empty() && result.problem.empty()) {
+    if (all_zero && result.problem.empty()) {
       result.problem = text("input ", n, " ", inputs[n].shape(),
                             ": the whole gradient is zero, so nothing was checked; ", wording.if_zero);
     }

@@ -42,9 +42,8 @@ Ids Ids::zeros(Shape shape) {
 }
 
 Ids Ids::arange(int64_t count) {
-  constexpr int64_t most = int64_t{1} << 31;
-  if (count < 0 || count > most) {
-    fail("Ids::arange: ", count, " ids; need 0 or more, and at most ", most, ", which 32 bits hold");
+  if (count < 0 || count > most_ids) {
+    fail("Ids::arange: ", count, " ids; need 0 or more, and at most ", most_ids, ", which 32 bits hold");
   }
   Ids ids = zeros({count});
   std::iota(ids.values().begin(), ids.values().end(), 0);
@@ -61,7 +60,7 @@ Ids Ids::view(Shape shape) const {
 
 Ids Ids::unsqueeze(int axis) const {
   Shape shape = shape_;
-  shape.insert(normal_axis("Ids::unsqueeze", axis, rank() + 1), 1);
+  shape.insert(new_axis("Ids::unsqueeze", axis, rank()), 1);
   return view(shape);
 }
 

@@ -13,6 +13,9 @@
 
 namespace reel {
 
+/// How many things ids can tell apart: 0 to 2³¹ - 1.
+inline constexpr int64_t most_ids = int64_t{1} << 31;
+
 class Ids {
  public:
   Ids() : Ids(Shape{0}, {}) {}

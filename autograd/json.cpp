@@ -165,7 +165,8 @@ class Parser {
     std::string_view digits = text_.substr(at_, 4);
     std::uint32_t code = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (error != std::errc() || end != digits.data() + 4) wrong("\\u needs four hexadecimal digits");
+    if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4)
+      wrong("\\u needs four hexadecimal digits");
     at_ += 4;
     return code;
   }

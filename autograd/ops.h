@@ -87,13 +87,13 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 /// relu(linear(x, weight, bias)), fused: linear's result is never stored.
 Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+struct Conv1dOptions {
+  int64_t stride = 1;    // places from one output to the next
+  int64_t padding = 0;   // zeros before and after
+  int64_t dilation = 1;  // places from one element of the kernel to the next
+};
 /// Slides a kernel along time: x (B, in, T), weight (out, in, K), bias (out) or undefined -> (B, out, T'),
 /// T' = (T + 2 padding - dilation (K - 1) - 1) / stride + 1
-struct Conv1dOptions {
-  int64_t stride = 1;
-  int64_t padding = 0;
-  int64_t dilation = 1;
-};
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
 // ---- attention (ops/attention.cpp) ----

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/kernels/nest.h"
 
 namespace reel {
+
+static_assert(max_rank <= kernels::max_axes);
 
 Dims::Dims(std::initializer_list<int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
 
@@ -107,6 +110,14 @@ bool strides_nest(const Shape& shape, const Strides& strides) {
     last += stride * (size - 1);
   }
   return true;
+}
+
+int new_axis(const char* operation, int axis, int rank) {
+  if (axis < -rank - 1 || axis > rank) {
+    fail(operation, ": there can be no new axis ", axis, " beside ", rank, " others; need ", -rank - 1,
+         " <= axis <= ", rank);
+  }
+  return axis < 0 ? axis + rank + 1 : axis;
 }
 
 int normal_axis(const char* operation, int axis, int rank) {

@@ -39,7 +39,7 @@ class Tensor {
   int64_t stride(int axis) const { return strides()[normal_axis("stride", axis, rank())]; }
   int64_t numel() const { return reel::numel(shape()); }
   bool is_contiguous() const { return reel::is_contiguous(shape(), strides()); }
-  /// Whether both read the same memory.
+  /// Whether both lie in one Storage, if not in the same places of it.
   bool shares_storage(const Tensor& other) const;
   /// Whether both are handles to one tensor: the same parameter, say, under two names.
   bool same(const Tensor& other) const { return impl_ == other.impl_; }
@@ -66,7 +66,8 @@ class Tensor {
   bool requires_grad() const;
   /// Whether backward passes have accumulated a gradient since the last zero_grad().
   bool has_grad() const;
-  /// That gradient, contiguous; undefined if there is none. A row_grad() is made dense first, for good.
+  /// That gradient, contiguous; undefined if there is none. A row_grad() is made dense first, for good: what is written
+  /// to grad() must last.
   const Tensor& grad() const;
   /// The gradient of a table that embedding() read some rows of, and that had no other part in the loss: those rows
   /// (row_gradient.h). Null if there is none, or if it is dense. For optimizers and clipping, which may write into it.

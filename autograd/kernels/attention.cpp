@@ -50,11 +50,12 @@ void scale_rows(const T* factors, int64_t rows, int64_t width, Matrix<T> x) {
   }
 }
 
+/// Some queries of a head: weights and what they yield, a block of queries at a time.
 template <class T>
 void attend(const AttentionShape& shape, Head<T> head, Range queries, Matrix<T> out, T* log_sums, T* kept) {
   Workspace<T>& workspace = Workspace<T>::of_this_thread();
-  const auto [k, v] = std::pair(staged(head.k, shape.keys, shape.width, workspace.k),
-                                staged(head.v, shape.keys, shape.value_width, workspace.v));
+  const Matrix<const T> k = staged(head.k, shape.keys, shape.width, workspace.k);
+  const Matrix<const T> v = staged(head.v, shape.keys, shape.value_width, workspace.v);
   for (int64_t first = queries.begin; first < queries.end; first += query_block) {
     const int64_t count = std::min(query_block, queries.end - first), stride = weights_stride<T>(count);
     const int64_t seen = keys_seen(shape, {0, shape.keys}, first + count);

@@ -12,11 +12,9 @@ namespace reel::kernels {
 
 using std::int64_t;
 
-// In bytes.
-
-/// What memory and caches send each other at a time.
+/// What memory and caches send each other at a time, in bytes, as all sizes here but the next.
 inline constexpr int64_t cache_line = 64;
-/// How many numbers that are.
+/// How many numbers that is.
 template <class T>
 inline constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 

@@ -74,18 +74,17 @@ void map_vectors(T* out, int64_t n, Op op, In... in) {
 template <class T, class Op, class... In>
 void map(Sizes sizes, T* out, Sizes out_strides, const Op& op, Operand<In>... in) {
   const Nest<1 + sizeof...(In)> nest(sizes, {out_strides, in.strides...});
-  std::size_t operand = 0;
-  const bool gathers = (detail::needs_buffer<T, In>(nest.row_stride(++operand)) || ...);
-  const int64_t longest = gathers ? detail::block_length : elements_per_chunk;
-  for_each_piece(nest, longest, elements_per_chunk, [&](const auto& offsets, int64_t count) {
-    T buffers[sizeof...(In)][detail::block_length];
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
+  [&]<std::size_t... k>(std::index_sequence<k...>) {  // of each operand
+    const bool gathers = (detail::needs_buffer<T, In>(nest.row_stride(k + 1)) || ...);
+    const int64_t longest = gathers ? detail::block_length : elements_per_chunk;
+    for_each_piece(nest, longest, elements_per_chunk, [&](const auto& offsets, int64_t count) {
+      T buffers[sizeof...(In)][detail::block_length];
       detail::map_vectors<T>(
           out + offsets[0], count, op,
           detail::vectors_of<T>(in.data + offsets[k + 1], nest.row_stride(k + 1), count, buffers[k])...);
-    }
-    (std::index_sequence_for<In...>{});
-  });
+    });
+  }
+  (std::index_sequence_for<In...>{});
 }
 
 }  // namespace reel::kernels

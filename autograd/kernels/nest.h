@@ -32,11 +32,12 @@ inline int dense_axis(Sizes sizes, Sizes strides) {
   return -1;
 }
 
+/// So many loops a Nest has room for.
+inline constexpr int max_axes = 8;
+
 /// The folded loops over N operands; strides[n] are those of operand n, in elements.
 template <std::size_t N>
 class Nest {
-  static constexpr std::size_t max_axes = 8;
-
  public:
   Nest(Sizes sizes, const std::array<Sizes, N>& strides) {
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {

@@ -7,7 +7,7 @@
 // which stays on the calling thread.
 //
 //     parallel_for(rows, 64, [&](int64_t begin, int64_t end) {
-//       for (int64_t row = begin; row < end; ++row) softmax(x + row * n, n);
+//       for (int64_t row = begin; row < end; ++row) means[row] = mean(x + row * n, n);
 //     });
 
 #include <algorithm>

@@ -50,10 +50,12 @@ bool is_worth_packing(const Product<T>& x) {
 
 /// What of a product's operands is copied, and how it is cut up.
 struct Strategy {
-  bool along_columns;       // a lies column by column
-  bool copies_a, packs_a;   // a is worth a copy in the order in which it lies; or tile by tile
-  bool must_pack, packs_b;  // tiles cannot read b as it lies; it is worth packing
-  bool ends_narrow;         // no tiles are made of the last panel
+  bool along_columns;  // a lies column by column
+  bool copies_a;       // a is worth a copy in the order in which it lies,
+  bool packs_a;        // or tile by tile
+  bool must_pack;      // tiles cannot read b as it lies
+  bool packs_b;        // it is worth packing
+  bool ends_narrow;    // no tiles are made of the last panel
   Cut cut;
 };
 
@@ -76,13 +78,13 @@ Strategy choose(const Product<T>& x) {
   const bool is_narrow = x.n <= panel_width<T> * block_panels;
   const bool is_shallow = along_columns || (copies_a && !is_narrow && !tiles_are_low);
   const int64_t depth = is_shallow ? shallow_slab_depth : slab_depth;
-  return {along_columns,
-          copies_a,
-          packs_a,
-          must_pack,
-          packs_b,
-          ends_narrow,
-          cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a)};
+  return {.along_columns = along_columns,
+          .copies_a = copies_a,
+          .packs_a = packs_a,
+          .must_pack = must_pack,
+          .packs_b = packs_b,
+          .ends_narrow = ends_narrow,
+          .cut = cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a)};
 }
 
 /// A product and how it is worked off.

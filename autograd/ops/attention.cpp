@@ -13,9 +13,9 @@
 namespace reel {
 namespace {
 
-using Part = AttentionProblem::Part;
+using Text = AttentionProblem::Text;
 
-/// Throws unless k, v and the mask fit q.
+/// Throws unless attention can be computed so.
 void check(const char* operation, const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale,
            double drop) {
   check_attention_shapes(operation, q, k, v, mask);
@@ -34,10 +34,10 @@ void compute(const AttentionProblem& problem) {
   const HeadsOf q = problem.heads_of(problem.q), k = problem.heads_of(problem.k), v = problem.heads_of(problem.v);
   const HeadsOf out = problem.heads_of(problem.out);
   with_type(problem.q.dtype(), [&]<class T>(T) {
-    problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, T* weights) {
-      const int64_t query = part.first_query, key = part.first_key;
+    problem.for_each_text<T>([&](const Text& text, const kernels::AttentionShape& shape, T* weights) {
+      const int64_t query = text.first_query, key = text.first_key;
       kernels::attention<T>(shape, q.from<const T>(query), k.from<const T>(key), v.from<const T>(key),
-                            out.from<T>(query), problem.log_sums.data<T>() + part.own.log_sums, weights);
+                            out.from<T>(query), problem.log_sums.data<T>() + text.own.log_sums, weights);
     });
   });
 }
@@ -54,10 +54,10 @@ void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Gra
   const HeadsOf dk = problem.groups_of(problem.room_for_groups(problem.k));
   const HeadsOf dv = are_one ? dk : problem.groups_of(problem.room_for_groups(problem.v));
   with_type(problem.q.dtype(), [&]<class T>(T) {
-    problem.for_each_part<T>([&](const Part& part, const kernels::AttentionShape& shape, const T* weights) {
-      const int64_t query = part.first_query, key = part.first_key;
+    problem.for_each_text<T>([&](const Text& text, const kernels::AttentionShape& shape, const T* weights) {
+      const int64_t query = text.first_query, key = text.first_key;
       kernels::attention_backward<T>(shape, q.from<const T>(query), k.from<const T>(key), v.from<const T>(key),
-                                     out.from<const T>(query), problem.log_sums.data<T>() + part.own.log_sums, weights,
+                                     out.from<const T>(query), problem.log_sums.data<T>() + text.own.log_sums, weights,
                                      dout.from<const T>(query), dq.from<T>(query), dk.from<T>(key), dv.from<T>(key));
     });
   });
@@ -66,14 +66,14 @@ void differentiate(const AttentionProblem& problem, const Tensor& some_dout, Gra
   if (!are_one) grads.add(2, dv.x);
 }
 
-/// 1 / (1 - drop) where the weights (..., T, S) of a part are kept, 0 where they are dropped.
-Tensor dropped_ones(const AttentionProblem& problem, const Part& part) {
+/// 1 / (1 - drop) where the weights (..., T, S) of a text are kept, 0 where they are dropped.
+Tensor dropped_ones(const AttentionProblem& problem, const Text& text) {
   Shape shape = problem.q.shape();  // (..., S, T), as the kernel has them, each row of whole blocks of random words
-  shape[shape.rank() - 2] = part.keys;
-  shape[shape.rank() - 1] = kernels::round_up(part.queries, kernels::words_per_block);
+  shape[shape.rank() - 2] = text.keys;
+  shape[shape.rank() - 1] = kernels::round_up(text.queries, kernels::words_per_block);
   Generator generator;
-  generator.set_state(problem.random_of(part));
-  return transpose(slice(dropout(ones(shape, problem.q.dtype()), problem.drop, generator), -1, 0, part.queries), -1,
+  generator.set_state(problem.random_of(text));
+  return transpose(slice(dropout(ones(shape, problem.q.dtype()), problem.drop, generator), -1, 0, text.queries), -1,
                    -2);
 }
 
@@ -81,21 +81,21 @@ Tensor dropped_ones(const AttentionProblem& problem, const Part& part) {
 /// equal as O = P V and dP = dO Vᵀ.
 void composed_backward(const AttentionProblem& problem, const Tensor& dout, Grads& grads) {
   std::vector<Tensor> dq, dk, dv;
-  if (problem.parts.empty()) {  // no texts: no numbers, but a backward pass for them
+  if (problem.texts.empty()) {  // no texts: no numbers, but a backward pass for them
     dq.push_back(problem.q * 0.0);
     dk.push_back(problem.k * 0.0);
     dv.push_back(problem.v * 0.0);
   }
-  for (const Part& part : problem.parts) {
-    const int64_t queries_end = part.first_query + part.queries, keys_end = part.first_key + part.keys;
-    const Tensor q = slice(problem.q, -2, part.first_query, queries_end);
-    const Tensor k = slice(problem.k, -2, part.first_key, keys_end);
-    const Tensor v = slice(problem.v, -2, part.first_key, keys_end);
-    const Tensor dy = slice(dout, -2, part.first_query, queries_end);
+  for (const Text& text : problem.texts) {
+    const int64_t queries_end = text.first_query + text.queries, keys_end = text.first_key + text.keys;
+    const Tensor q = slice(problem.q, -2, text.first_query, queries_end);
+    const Tensor k = slice(problem.k, -2, text.first_key, keys_end);
+    const Tensor v = slice(problem.v, -2, text.first_key, keys_end);
+    const Tensor dy = slice(dout, -2, text.first_query, queries_end);
     const Tensor weights = softmax(problem.mask.apply(matmul(q, transpose(k, -1, -2)) * problem.scale), -1);
     Tensor used = weights, dweights = matmul(dy, transpose(v, -1, -2));  // (..., T, S)
     if (problem.drop > 0) {
-      const Tensor kept = dropped_ones(problem, part);
+      const Tensor kept = dropped_ones(problem, text);
       used = used * kept;
       dweights = dweights * kept;
     }
@@ -147,7 +147,7 @@ void check_starts(const char* name, const Ids& starts, int64_t rows) {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, double scale, double drop,
                  Generator& generator) {
   check("attention", q, k, v, mask, scale, drop);
-  const std::vector<Part> all{{.queries = q.size(-2), .keys = k.size(-2)}};
+  const std::vector<Text> all{{.queries = q.size(-2), .keys = k.size(-2)}};
   const Mask of_each = padding_of_each(mask, q.size(0));
   return attend("attention", AttentionProblem{q, k, v, of_each, scale, drop, all}, generator);
 }
@@ -162,7 +162,7 @@ Tensor packed_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
     fail("packed_attention: q_starts are ", q_starts.numel(), ", k_starts ", k_starts.numel(),
          "; need one per text and the end, of both");
   }
-  std::vector<Part> texts;
+  std::vector<Text> texts;
   for (int64_t b = 0; b + 1 < q_starts.numel(); ++b) {
     const std::int32_t *query = q_starts.data() + b, *key = k_starts.data() + b;
     texts.push_back(

@@ -57,15 +57,15 @@ void AttentionProblem::lay_out(Generator& generator) {
   const bool comes_back = needs_gradient(q) || needs_gradient(k) || needs_gradient(v);
   const int64_t room = comes_back ? q.numel() * 25 / 8 : 0;
   Offsets next;
-  for (Part& part : parts) {
-    const kernels::AttentionShape sizes = shape(part);
+  for (Text& text : texts) {
+    const kernels::AttentionShape sizes = shape(text);
     const int64_t heads = kernels::product(sizes.batch);
     const int64_t size = with_type(q.dtype(), [&]<class T>(T) { return kernels::weights_size<T>(sizes); });
-    part.own = next;
-    part.heads_kept = std::min(heads, (room - next.weights) / std::max<int64_t>(size, 1));
-    next.log_sums += heads * part.queries;
+    text.own = next;
+    text.heads_kept = std::min(heads, (room - next.weights) / std::max<int64_t>(size, 1));
+    next.log_sums += heads * text.queries;
     next.random_blocks += kernels::dropout_blocks(sizes);
-    next.weights += part.heads_kept * size;
+    next.weights += text.heads_kept * size;
   }
   out = laid_out_as(q, with_matrices(q, q.size(-2), v.size(-1)));
   log_sums = Tensor({next.log_sums}, q.dtype());
@@ -73,22 +73,22 @@ void AttentionProblem::lay_out(Generator& generator) {
   if (drop > 0) random = generator.reserve(static_cast<std::uint64_t>(kernels::words_per_block * next.random_blocks));
 }
 
-kernels::AttentionShape AttentionProblem::shape(const Part& part) const {
+kernels::AttentionShape AttentionProblem::shape(const Text& text) const {
   kernels::AttentionShape shape{.batch = batch,
-                                .queries = part.queries,
-                                .keys = part.keys,
+                                .queries = text.queries,
+                                .keys = text.keys,
                                 .width = q.size(-1),
                                 .value_width = v.size(-1),
                                 .scale = scale,
-                                .reach = mask.reach(part.queries, part.keys),
+                                .reach = mask.reach(text.queries, text.keys),
                                 .hidden = mask.padding() ? mask.padding()->data() : nullptr,
-                                .heads_kept = part.heads_kept};
-  if (drop > 0) shape.dropout = dropout_mask(drop, random_of(part));
+                                .heads_kept = text.heads_kept};
+  if (drop > 0) shape.dropout = dropout_mask(drop, random_of(text));
   return shape;
 }
 
-Generator::State AttentionProblem::random_of(const Part& part) const {
-  const int64_t words = kernels::words_per_block * part.own.random_blocks;
+Generator::State AttentionProblem::random_of(const Text& text) const {
+  const int64_t words = kernels::words_per_block * text.own.random_blocks;
   return {random.seed, random.position + static_cast<std::uint64_t>(words)};
 }
 
@@ -116,17 +116,17 @@ Tensor AttentionProblem::room_for_groups(const Tensor& x) const {
 
 int64_t AttentionProblem::work() const {
   int64_t work = 0;
-  for (const Part& part : parts) work += shape(part).work();
+  for (const Text& text : texts) work += shape(text).work();
   return work;
 }
 
 template <class T>
-void AttentionProblem::bring_near(const Part& part) const {
-  read_rows<T>(q, part.first_query, part.queries);
-  for (const Tensor& x : {k, v}) read_rows<T>(x, part.first_key, part.keys);
+void AttentionProblem::bring_near(const Text& text) const {
+  read_rows<T>(q, text.first_query, text.queries);
+  for (const Tensor& x : {k, v}) read_rows<T>(x, text.first_key, text.keys);
 }
 
-template void AttentionProblem::bring_near<float>(const Part&) const;
-template void AttentionProblem::bring_near<double>(const Part&) const;
+template void AttentionProblem::bring_near<float>(const Text&) const;
+template void AttentionProblem::bring_near<double>(const Text&) const;
 
 }  // namespace reel

@@ -29,14 +29,14 @@ struct HeadsOf {
   }
 };
 
-/// All texts of a padded batch at once, or each text of a packed one.
+/// Each text of a packed batch; of a padded one, all at once.
 struct AttentionProblem {
-  /// How many numbers, and blocks of random words, earlier parts have.
+  /// How many numbers, and blocks of random words, earlier texts have.
   struct Offsets {
     int64_t log_sums = 0, weights = 0, random_blocks = 0;
   };
   /// Rows of q, and those of k and v that they see.
-  struct Part {
+  struct Text {
     int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
     Offsets own{};
     int64_t heads_kept = 0;
@@ -45,18 +45,18 @@ struct AttentionProblem {
   Tensor q, k, v;  // (..., T, D), (..., S, D), (..., S, E): leading axes of k and v are repeated to those of q
   Mask mask;
   double scale, drop;
-  std::vector<Part> parts;
+  std::vector<Text> texts;
   Generator::State random{};  // where the words start that weights are dropped by
   Shape batch{};              // one head for each index: q's leading axes, the last one cut into groups of heads
   int64_t together = 1;       // how many heads a group has
   // What the backward pass needs, too; weights of those heads that keep them.
   Tensor out{}, log_sums{}, weights{};
 
-  /// Forms the groups, says where the numbers of each part begin, and makes room for them.
+  /// Forms the groups, says where the numbers of each text begin, and makes room for them.
   void lay_out(Generator& generator);
 
-  kernels::AttentionShape shape(const Part& part) const;
-  Generator::State random_of(const Part& part) const;
+  kernels::AttentionShape shape(const Text& text) const;
+  Generator::State random_of(const Text& text) const;
 
   HeadsOf heads_of(const Tensor& x) const;
   /// For a gradient that the heads of a group share: (..., H / together, S, _).
@@ -64,15 +64,15 @@ struct AttentionProblem {
   /// Room for such a gradient, of k or v (..., S, _).
   Tensor room_for_groups(const Tensor& x) const;
 
-  /// body(part, shape, its weights) for every part, several of them in parallel.
+  /// body(text, shape, its weights) for every text, several of them in parallel.
   template <class T, class Body>
-  void for_each_part(const Body& body) const {
-    const auto count = std::ssize(parts);
+  void for_each_text(const Body& body) const {
+    const auto count = std::ssize(texts);
     kernels::parallel_for(count, kernels::attention_grain(work(), count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const Part& part = parts[static_cast<std::size_t>(i)];
-        bring_near<T>(part);
-        body(part, shape(part), weights.data<T>() + part.own.weights);
+        const Text& text = texts[static_cast<std::size_t>(i)];
+        bring_near<T>(text);
+        body(text, shape(text), weights.data<T>() + text.own.weights);
       }
     });
   }
@@ -80,9 +80,9 @@ struct AttentionProblem {
  private:
   /// Multiplications in the forward products.
   int64_t work() const;
-  /// Reads a part of q, k and v into the cache.
+  /// Reads a text of q, k and v into the cache.
   template <class T>
-  void bring_near(const Part& part) const;
+  void bring_near(const Text& text) const;
 };
 
 }  // namespace reel

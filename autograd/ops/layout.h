@@ -5,8 +5,8 @@
 
 namespace reel {
 
-/// A new tensor whose rows do not compete for the same places in the first cache: where they are a multiple of its 4096
-/// bytes, they lie a little further apart. A row is what the last `axes` axes hold together.
+/// A new tensor whose rows do not compete for the same places in the first cache, as those a multiple of 4096 bytes
+/// long would: these lie a little further apart. A row is what the last `axes` axes hold together.
 Tensor spaced(const Shape& shape, DType dtype, int axes = 1);
 
 /// linear(x, weight), spaced: heads that are cut out of such rows are read faster.

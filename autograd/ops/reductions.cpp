@@ -105,6 +105,7 @@ Max max(const Tensor& x, int some_axis) {
 Ids argmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("argmax", some_axis, x.rank());
   check_not_empty("argmax", x, axis);
+  if (x.size(axis) > most_ids) fail("argmax: axis ", axis, " of ", x.shape(), " is too long for ids of 32 bits");
   const Folded folded(x.shape(), axis, axis);
   const Tensor values = contiguous_values(x);
   Ids result = Ids::zeros(without(x.shape(), {axis}));

@@ -167,11 +167,7 @@ Tensor squeeze(const Tensor& x, int some_axis) {
 }
 
 Tensor unsqueeze(const Tensor& x, int some_axis) {
-  const int last = x.rank();
-  if (some_axis < -last - 1 || some_axis > last) {
-    fail("unsqueeze: ", x.shape(), " cannot get an axis ", some_axis, "; need ", -last - 1, " <= axis <= ", last);
-  }
-  const int axis = some_axis < 0 ? some_axis + last + 1 : some_axis;
+  const int axis = new_axis("unsqueeze", some_axis, x.rank());
   Shape shape = x.shape();
   Strides strides = x.strides();
   shape.insert(axis, 1);
