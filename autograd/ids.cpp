@@ -66,8 +66,9 @@ Ids Ids::unsqueeze(int axis) const {
 
 void check_indices(const char* operation, const Ids& ids, int64_t size) {
   for (std::int32_t id : ids.values()) {
-    if (id < 0 || id >= size)
+    if (id < 0 || id >= size) {
       fail(operation, ": the index ", id, size > 0 ? text(" is outside 0 .. ", size - 1) : " is one into nothing");
+    }
   }
 }
 

@@ -165,8 +165,9 @@ class Parser {
     std::string_view digits = text_.substr(at_, 4);
     std::uint32_t code = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4)
+    if (digits.size() != 4 || error != std::errc() || end != digits.data() + 4) {
       wrong("\\u needs four hexadecimal digits");
+    }
     at_ += 4;
     return code;
   }

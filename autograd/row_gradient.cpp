@@ -70,8 +70,9 @@ void add_to_rows(const Tensor& values, const Ids& places, Tensor& table) {
 RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows) {
   Shape shape = ids.shape();
   shape.append(dy.rank() > 0 ? dy.size(-1) : 0);
-  if (dy.shape() != shape)
+  if (dy.shape() != shape) {
     fail("coalesce: dy is ", dy.shape(), ", ids are ", ids.shape(), "; need one row of dy for each id");
+  }
   if (table_rows < 0) fail("coalesce: a table of ", table_rows, " rows; need 0 or more");
   check_indices("coalesce", ids, table_rows);
   const RankedSet set(table_rows, {ids});

@@ -35,8 +35,9 @@ void Dims::append(int64_t value) { insert(rank_, value); }
 
 void Dims::insert(int axis, int64_t value) {
   if (rank_ == max_rank) fail("shape: ", *this, " can have no axis more; ", max_rank, " are the most");
-  if (axis < 0 || axis > rank_)
+  if (axis < 0 || axis > rank_) {
     fail("shape: no axis ", axis, " can be added to ", *this, "; need 0 <= axis <= ", rank_);
+  }
   const auto at = values_.begin() + axis;
   std::copy_backward(at, values_.begin() + rank_, values_.begin() + rank_ + 1);
   *at = value;

@@ -112,8 +112,9 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
     fail(caller, ": ", name, y.requires_grad() ? " is a leaf, no result" : " was not recorded on this tape",
          "; compute it from tensors that require a gradient while the tape lives, not under NoGrad");
   }
-  if (y.numel() != 1)
+  if (y.numel() != 1) {
     fail(caller, ": ", name, " has the shape ", y.shape(), "; need one element, such as its sum or mean");
+  }
   return y.impl().entry;
 }
 

@@ -160,8 +160,9 @@ LabelledText read_class_folders(const fs::path& folder, const std::vector<std::s
   if (found.empty()) fail(folder.string(), ": has no folders; need one per class, such as pos and neg");
   LabelledText data{{}, {}, checked_classes(classes, {found.begin(), found.end()}, folder)};
   for (const std::string& label : data.classes) {
-    if (!fs::is_directory(folder / label))
+    if (!fs::is_directory(folder / label)) {
       fail((folder / label).string(), ": there is no such folder; need one per class");
+    }
   }
   for (const std::string& label : found) {
     std::int32_t id = class_id(data.classes, label, (folder / label).string());

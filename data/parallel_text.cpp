@@ -7,6 +7,7 @@
 #include "autograd/error.h"
 #include "data/characters.h"
 #include "data/file.h"
+#include "data/joined.h"
 
 namespace reel::data {
 namespace {
@@ -16,16 +17,13 @@ namespace fs = std::filesystem;
 /// The lines of a file, none of them empty.
 std::vector<std::string> read_lines(const fs::path& file) {
   std::string text = read_text(file);
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    if (is_blank(lines.back())) {
-      fail(file.string(), ", line ", lines.size(), ": is empty; need a sentence on every line");
-    }
-    at = end + 1;
+  if (text.ends_with('\n')) text.pop_back();
+  const std::vector<std::string_view> lines = split_at("\n", text);
+  const auto blank = std::ranges::find_if(lines, is_blank);
+  if (blank != lines.end()) {
+    fail(file.string(), ", line ", blank - lines.begin() + 1, ": is empty; need a sentence on every line");
   }
-  return lines;
+  return {lines.begin(), lines.end()};
 }
 
 /// One part of a folder: two files.
@@ -83,8 +81,9 @@ std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, 
                                                         const std::string& target) {
   check_folder(folder);
   auto tests = read_tests(folder, source, target);
-  if (tests.empty())
+  if (tests.empty()) {
     fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
+  }
   return tests;
 }
 

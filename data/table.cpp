@@ -34,7 +34,7 @@ class Reader {
 
   std::string plain() {
     const char separator = csv_ ? ',' : '\t';
-    auto end = std::find_if(rest_.begin(), rest_.end(), [=](char c) { return c == separator || c == '\n'; });
+    auto end = std::find_if(rest_.begin(), rest_.end(), [separator](char c) { return c == separator || c == '\n'; });
     std::string column(rest_.begin(), end);
     rest_.remove_prefix(column.size());
     return column;

@@ -7,6 +7,7 @@
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
+#include "data/joined.h"
 #include "data/lower_case.h"
 
 namespace reel::data {
@@ -132,11 +133,9 @@ WordTokenizer WordTokenizer::train(std::span<const std::string> texts, const Voc
 
 WordTokenizer::WordTokenizer(std::string_view vocabulary)
     : WordTokenizer(parsed_rules(vocabulary.substr(0, vocabulary.find('\n')))) {
-  std::string lines(vocabulary);
-  std::size_t at = std::min(lines.find('\n'), lines.size());
-  while (at < lines.size()) {
-    std::size_t end = std::min(lines.find('\n', at + 1), lines.size());
-    std::string word = lines.substr(at + 1, end - at - 1);
+  const std::vector<std::string_view> lines = split_at("\n", vocabulary);
+  for (std::size_t i = 1; i < lines.size(); ++i) {  // after the rules
+    const std::string word(lines[i]);
     const std::u32string characters = decode_utf8(word, "vocabulary");
     if (split_words(word, rules_) != std::vector{word}) {  // no text would ever have it
       fail("WordTokenizer: the vocabulary is damaged: token ", words_.size(), " is not one word");
@@ -144,7 +143,6 @@ WordTokenizer::WordTokenizer(std::string_view vocabulary)
     if (!add(characters)) {
       fail("WordTokenizer: the vocabulary is damaged: '", word, "' is there twice");
     }
-    at = end;
   }
   if (ids_.empty()) fail("WordTokenizer: the vocabulary has no words");
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nn/check_tokens.h"
+
 namespace reel::nn {
 
 ConvModel::Block::Block(int64_t width, int64_t kernel, int64_t dilation, double dropout, DType dtype)
@@ -19,7 +21,7 @@ Tensor ConvModel::Block::operator()(const Tensor& x) const {
 }
 
 ConvModel::ConvModel(const Config& c)
-    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
+    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, 1, c.dtype))),
       blocks(children("blocks", c.depth,
                       [&, dilation = int64_t{1}]() mutable {
                         Block block(c.embedding, c.kernel, dilation, c.dropout, c.dtype);
@@ -30,7 +32,7 @@ ConvModel::ConvModel(const Config& c)
       context_(c.context) {}
 
 Tensor ConvModel::operator()(const Ids& tokens) const {
-  check_tokens("ConvModel", tokens);
+  check_tokens("ConvModel", tokens, context());
   Tensor x = token_embedding(tokens);  // (B, T, D)
   for (const Block& block : blocks) x = block(x);
   return log_softmax(toprobs(x), -1);

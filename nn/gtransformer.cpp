@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/error.h"
+#include "nn/check_tokens.h"
 
 namespace reel::nn {
 namespace {
@@ -27,8 +28,8 @@ class CachingReader : public Reader {
 }  // namespace
 
 GTransformer::GTransformer(const Config& c)
-    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
-      pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, c.dtype))),
+    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, 1, c.dtype))),
+      pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, 1, c.dtype))),
       unify_embeddings(child("unify_embeddings", Linear(2 * c.embedding, c.embedding, Bias::yes, c.dtype))),
       tblocks(children("tblocks", c.depth,
                        [&] {
@@ -41,7 +42,7 @@ GTransformer::GTransformer(const Config& c)
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
 Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
-  check_tokens("GTransformer", tokens, start);
+  check_tokens("GTransformer", tokens, context(), start);
   const Tensor token = token_embedding(tokens);  // (B, T, D)
   const Tensor position = pos_embedding.weight.slice(0, start, start + tokens.size(1)).expand(token.shape());
   return unify_embeddings(cat({token, position}, -1));

@@ -1,6 +1,5 @@
 #include "nn/language_model.h"
 
-#include "autograd/error.h"
 #include "autograd/ops.h"
 
 namespace reel::nn {
@@ -21,12 +20,5 @@ class WholeWindow : public Reader {
 }  // namespace
 
 std::unique_ptr<Reader> LanguageModel::reader() const { return std::make_unique<WholeWindow>(*this); }
-
-void LanguageModel::check_tokens(const char* model, const Ids& tokens, int64_t earlier) const {
-  if (tokens.rank() != 2) fail(model, ": tokens are ", tokens.shape(), "; need (batch, time)");
-  if (earlier + tokens.size(1) > context()) {
-    fail(model, ": ", earlier + tokens.size(1), " tokens are more than the context of ", context());
-  }
-}
 
 }  // namespace reel::nn

@@ -31,9 +31,6 @@ class LanguageModel : public Module {
   LanguageModel() = default;
   LanguageModel(const LanguageModel&) = default;
   LanguageModel(LanguageModel&&) = default;
-
-  /// Throws unless tokens are (B, T) and fit into the context together with `earlier` ones; `model` names itself.
-  void check_tokens(const char* model, const Ids& tokens, int64_t earlier = 0) const;
 };
 
 }  // namespace reel::nn

@@ -27,7 +27,7 @@ Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
   if (with_bias == Bias::yes) bias = parameter("bias", initial({out}, in, dtype));
 }
 
-Embedding::Embedding(int64_t count, int64_t width, DType dtype, double deviation)
+Embedding::Embedding(int64_t count, int64_t width, double deviation, DType dtype)
     : weight(parameter("weight", randn(checked("Embedding", {count, width}), dtype) * deviation)) {
   if (!(deviation >= 0)) fail("Embedding: the deviation is ", deviation, "; need at least 0");
 }

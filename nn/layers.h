@@ -17,8 +17,8 @@ enum class Bias { no, yes };
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, Bias bias = Bias::yes, DType dtype = DType::f32);
-  /// Without bias, over a weight of another layer; trained if it is trained there. The weight itself: a view of it,
-  /// such as its transpose, is a constant.
+  /// Without bias, over a weight (out, in) of another layer; trained if it is trained there. The weight itself: a view
+  /// of it, such as its transpose, is a constant.
   explicit Linear(const Tensor& shared_weight) : weight(state("weight", shared_weight)) {}
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
@@ -29,10 +29,11 @@ class Linear : public Module {
 /// `deviation`: a small one keeps rare tokens' rows near 0, where they do no harm.
 class Embedding : public Module {
  public:
-  Embedding(int64_t count, int64_t width, DType dtype = DType::f32, double deviation = 1);
+  enum class Frozen { no, yes };
+
+  Embedding(int64_t count, int64_t width, double deviation = 1, DType dtype = DType::f32);
   /// Over a given table (V, D), whose memory it shares. A frozen one is not trained; another becomes a parameter, which
   /// requires a gradient.
-  enum class Frozen { no, yes };
   explicit Embedding(const Tensor& table, Frozen frozen = Frozen::yes);
   Tensor operator()(const Ids& ids) const { return embedding(weight, ids); }
 

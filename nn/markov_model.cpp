@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "autograd/error.h"
+#include "nn/check_tokens.h"
 
 namespace reel::nn {
 namespace {
@@ -166,8 +167,12 @@ MarkovModel MarkovModel::from_state(const StateDict& state, const Config& config
   return MarkovModel(tokens, config);
 }
 
+void MarkovModel::load_state_dict(const StateDict&) {
+  fail("MarkovModel: its counts cannot be loaded; make another one with from_state()");
+}
+
 Tensor MarkovModel::operator()(const Ids& tokens) const {
-  check_tokens("MarkovModel", tokens);
+  check_tokens("MarkovModel", tokens, context());
   const int64_t B = tokens.size(0), T = tokens.size(1), V = config_.vocabulary;
   const std::u32string all = to_tokens(tokens.values(), V);
   Tensor result({B, T, V}, DType::f32);

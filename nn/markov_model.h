@@ -38,7 +38,8 @@ class MarkovModel : public LanguageModel {
   /// The model whose state_dict() this is: nothing but "tokens", the training text, in f32. Throws if `state` is of
   /// something else.
   static MarkovModel from_state(const StateDict& state, const Config& config);
-  void load_state_dict(const StateDict& state) = delete;  // would not count again
+  /// Throws: nothing would be counted again.
+  void load_state_dict(const StateDict& state) override;
 
   Tensor operator()(const Ids& tokens) const override;
   int64_t context() const override { return config_.context; }

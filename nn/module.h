@@ -38,7 +38,7 @@ class Module {
   /// Overwrites the parameters by those of the same names; of a tensor with several, tied weights, one is enough.
   /// Throws, and changes nothing, if a name is missing or unknown, a shape differs, or tied weights do; the message
   /// lists the first of each kind.
-  void load_state_dict(const StateDict& state);
+  virtual void load_state_dict(const StateDict& state);
   /// What an optimizer trains: every parameter that needs a gradient, each once.
   std::vector<Tensor> parameters() const;
   /// How many numbers those are.

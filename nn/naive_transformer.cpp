@@ -1,6 +1,7 @@
 #include "nn/naive_transformer.h"
 
 #include "autograd/error.h"
+#include "nn/check_tokens.h"
 
 namespace reel::nn {
 
@@ -9,8 +10,8 @@ NaiveTransformer::Block::Block(int64_t width, DType dtype)
       norm(child("norm", LayerNorm(width, 1e-5, dtype))) {}
 
 NaiveTransformer::NaiveTransformer(const Config& c)
-    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, c.dtype))),
-      pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, c.dtype))),
+    : token_embedding(child("token_embedding", Embedding(c.vocabulary, c.embedding, 1, c.dtype))),
+      pos_embedding(child("pos_embedding", Embedding(c.context, c.embedding, 1, c.dtype))),
       blocks(children("blocks", c.depth, [&] { return Block(c.embedding, c.dtype); })),
       norm(child("norm", LayerNorm(c.embedding, 1e-5, c.dtype))),
       projection(child("projection", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))),
@@ -30,7 +31,7 @@ Tensor NaiveTransformer::logits(const Ids& tokens) const {
 }
 
 Tensor NaiveTransformer::operator()(const Ids& tokens) const {
-  check_tokens("NaiveTransformer", tokens);
+  check_tokens("NaiveTransformer", tokens, context());
   if (tokens.size(0) == 0) return projection(token_embedding(tokens));  // no text to run: (0, T, V)
   const int64_t T = tokens.size(1);
   std::vector<Tensor> texts;
@@ -42,7 +43,7 @@ Tensor NaiveTransformer::operator()(const Ids& tokens) const {
 }
 
 std::vector<Tensor> NaiveTransformer::attention_maps(const Ids& tokens) const {
-  check_tokens("NaiveTransformer", tokens);
+  check_tokens("NaiveTransformer", tokens, context());
   Tensor x = embed(tokens);  // (B, T, D)
   std::vector<Tensor> maps;
   for (const Block& block : blocks) {

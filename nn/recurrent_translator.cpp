@@ -24,8 +24,8 @@ class RecurrentTranslation : public Translation {
 
 RecurrentTranslator::RecurrentTranslator(const Config& c)
     : Translator(c.padding),
-      src_word_emb(child("src_word_emb", Embedding(c.source_vocabulary, c.width, c.dtype))),
-      trg_word_emb(child("trg_word_emb", Embedding(c.target_vocabulary, c.width, c.dtype))),
+      src_word_emb(child("src_word_emb", Embedding(c.source_vocabulary, c.width, 1, c.dtype))),
+      trg_word_emb(child("trg_word_emb", Embedding(c.target_vocabulary, c.width, 1, c.dtype))),
       encoder(child("encoder", GRU(c.width, c.width, c.dtype))),
       decoder(child("decoder", GRU(c.width, c.width, c.dtype))),
       trg_word_prj(child("trg_word_prj", Linear(c.width, c.target_vocabulary, Bias::yes, c.dtype))),
@@ -35,9 +35,9 @@ Tensor RecurrentTranslator::encode(const Ids& source) const {
   return encoder(drop(src_word_emb(source)), {}, eq(source, padding())).last;
 }
 
-Tensor RecurrentTranslator::decode(const Tensor& memory, const Ids&, const Ids& target, const Packing& tokens) const {
+Tensor RecurrentTranslator::decode(const Tensor& memory, const Ids&, const Ids& target, const Packing& packing) const {
   const Tensor states = decoder(drop(trg_word_emb(target)), memory).all;  // (B, T, D)
-  return trg_word_prj(drop(tokens.pack(states)));                         // (N, V)
+  return trg_word_prj(drop(packing.pack(states)));                        // (N, V)
 }
 
 std::unique_ptr<Translation> RecurrentTranslator::start(const Ids& source) const {

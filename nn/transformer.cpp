@@ -4,6 +4,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "nn/check_tokens.h"
 #include "nn/positions.h"
 #include "nn/rows.h"
 
@@ -64,7 +65,7 @@ class CachingTranslation : public Translation {
     // What can be refused comes first, while nothing has changed.
     const int64_t B = tokens.numel(), length = target_.size(1);
     const Ids target = append_column(pick_rows(target_, rows), tokens);
-    model_.decoder.frame.check_length(target);
+    check_tokens("Transformer", target, model_.decoder.frame.length());
     Tensor x = model_.decoder.frame.embed(tokens.view({B, 1}), times(B, length));  // (B, 1, D)
     reorder(rows);
     target_ = target;
@@ -99,7 +100,7 @@ class CachingTranslation : public Translation {
 }  // namespace
 
 Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, const Config& c)
-    : word_emb(child(embedding, Embedding(vocabulary, c.width, c.dtype))),
+    : word_emb(child(embedding, Embedding(vocabulary, c.width, 1, c.dtype))),
       pos_table(c.positions == Positions::sinusoidal ? state("position_enc.pos_table", table_of_positions(c))
                                                      : parameter("position_enc.pos_table", table_of_positions(c))),
       layer_norm(norm_of(c) == Norm::none ? std::nullopt
@@ -107,14 +108,6 @@ Transformer::Frame::Frame(const std::string& embedding, int64_t vocabulary, cons
       drop_(child("drop", Dropout(c.dropout))),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<double>(c.width)) : 1),
       norm_(norm_of(c)) {}
-
-void Transformer::Frame::check_length(const Ids& texts) const {
-  if (texts.rank() != 2) fail("Transformer: tokens are ", texts.shape(), "; need (batch, time)");
-  const int64_t length = pos_table.size(1);
-  if (texts.size(1) > length) {
-    fail("Transformer: a text of ", texts.size(1), " tokens is longer than the model's ", length);
-  }
-}
 
 Tensor Transformer::Frame::embed(const Ids& tokens, const Ids& times) const {
   const Tensor x = drop_(word_emb(tokens) * scale_ + embedding(pos_table.select(0, 0), times));  // (..., D)
@@ -150,8 +143,8 @@ Transformer::Transformer(const Config& c)
 
 Tensor Transformer::encode(const Ids& source) const { return run_encoder(source, Packing(source, padding()), nullptr); }
 
-Tensor Transformer::decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const {
-  return run_decoder(memory, source, target, tokens, nullptr);
+Tensor Transformer::decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing) const {
+  return run_decoder(memory, source, target, packing, nullptr);
 }
 
 std::unique_ptr<Translation> Transformer::start(const Ids& source) const {
@@ -165,30 +158,30 @@ Transformer::Maps Transformer::attention_maps(const Ids& source, const Ids& targ
   return maps;
 }
 
-Tensor Transformer::run_encoder(const Ids& source, const Packing& tokens, Maps* maps) const {
-  encoder.frame.check_length(source);
+Tensor Transformer::run_encoder(const Ids& source, const Packing& packing, Maps* maps) const {
+  check_tokens("Transformer", source, encoder.frame.length());
   const Mask mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
-  Tensor x = encoder.frame.embed(tokens.pack(source), tokens.times());  // (N, D)
+  Tensor x = encoder.frame.embed(packing.pack(source), packing.times());  // (N, D)
   for (const EncoderLayer& layer : encoder.layer_stack) {
-    const Attended self = layer.slf_attn({x, tokens}, mask, keep);
+    const Attended self = layer.slf_attn({x, packing}, mask, keep);
     x = layer.pos_ffn(self.output);
     if (maps) maps->encoder.push_back(self.maps);
   }
-  return tokens.unpack(encoder.frame.final_norm(x));  // (B, S, D)
+  return packing.unpack(encoder.frame.final_norm(x));  // (B, S, D)
 }
 
-Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens,
+Tensor Transformer::run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing,
                                 Maps* maps) const {
-  decoder.frame.check_length(target);
-  const Packing source_tokens(source, padding());
+  check_tokens("Transformer", target, decoder.frame.length());
+  const Packing source_packing(source, padding());
   const Mask mask = Mask::padding(target, padding()) & Mask::causal(), source_mask = Mask::padding(source, padding());
   const KeepMaps keep = maps ? KeepMaps::yes : KeepMaps::no;
-  const Tensor seen = source_tokens.pack(memory);
-  Tensor x = decoder.frame.embed(tokens.pack(target), tokens.times());  // (N, D)
+  const Tensor seen = source_packing.pack(memory);
+  Tensor x = decoder.frame.embed(packing.pack(target), packing.times());  // (N, D)
   for (const DecoderLayer& layer : decoder.layer_stack) {
-    const Attended self = layer.slf_attn({x, tokens}, mask, keep);
-    const Attended cross = layer.enc_attn({self.output, tokens}, {seen, source_tokens}, source_mask, keep);
+    const Attended self = layer.slf_attn({x, packing}, mask, keep);
+    const Attended cross = layer.enc_attn({self.output, packing}, {seen, source_packing}, source_mask, keep);
     x = layer.pos_ffn(cross.output);
     if (maps) {
       maps->decoder.push_back(self.maps);

@@ -4,9 +4,8 @@
 // Vaswani et al.: "Attention is all you need" (2017), with the parameter names of Yu-Hsiang Huang's PyTorch
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
 // made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
-// sines and cosines, or learned. Matrices start as in any Linear, which in attention and in the second matrix of the
-// feed-forward network is about half the deviation that Glorot and Bengio (2010) propose, and learns sooner; in the
-// first one it is nine tenths, for four times the width. How embeddings start stands in transformer.cpp.
+// sines and cosines, or learned. Matrices start as in any Linear, smaller than Glorot and Bengio (2010) propose, which
+// learns sooner; embeddings as positions and ties ask (start_embedding, transformer.cpp).
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 
@@ -53,7 +52,7 @@ class Transformer : public Translator {
   explicit Transformer(const Config& config);
   Tensor encode(const Ids& source) const override;
   using Translator::decode;
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const override;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing) const override;
   /// Keeps keys and values: those of the source, which are computed once, and those of the target so far.
   std::unique_ptr<Translation> start(const Ids& source) const override;
   /// All attention maps of translating source (B, S) to target (B, T).
@@ -66,8 +65,8 @@ class Transformer : public Translator {
     Frame(const std::string& embedding, int64_t vocabulary, const Config& config);
     /// Tokens (...), each at a time (...) of its text -> (..., D)
     Tensor embed(const Ids& tokens, const Ids& times) const;
-    /// Throws unless there are positions for all of texts (B, T).
-    void check_length(const Ids& texts) const;
+    /// The most tokens of a text: how many positions there are.
+    int64_t length() const { return pos_table.size(1); }
     /// After the last layer.
     Tensor final_norm(const Tensor& x) const { return norm_ == Norm::pre ? (*layer_norm)(x) : x; }
 
@@ -111,8 +110,8 @@ class Transformer : public Translator {
 
  private:
   /// encode and decode for the tokens that are packed, which also note where they look if `maps` is not null.
-  Tensor run_encoder(const Ids& source, const Packing& tokens, Maps* maps) const;
-  Tensor run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens,
+  Tensor run_encoder(const Ids& source, const Packing& packing, Maps* maps) const;
+  Tensor run_decoder(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing,
                      Maps* maps) const;
 };
 

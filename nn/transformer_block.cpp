@@ -11,8 +11,9 @@ TransformerBlock::TransformerBlock(int64_t width, int64_t heads, const Options& 
       ff(child("ff", FeedForward(width, o.hidden > 0 ? o.hidden : 4 * width, o.activation, o.dtype))),
       drop(child("drop", Dropout(o.dropout))),
       norm_(o.norm) {
-  if (o.hidden < 0)
+  if (o.hidden < 0) {
     fail("TransformerBlock: hidden is ", o.hidden, "; need a width, or 0 for 4 times that of the block");
+  }
   if (norm_ == Norm::none) fail("TransformerBlock: without normalization nothing holds a stack of blocks in bounds");
 }
 

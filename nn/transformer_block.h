@@ -6,6 +6,7 @@
 
 #include "nn/attention.h"
 #include "nn/feed_forward.h"
+#include "nn/residual.h"
 
 namespace reel::nn {
 
@@ -28,7 +29,7 @@ class TransformerBlock : public Module {
   WideAttention attention;
   LayerNorm norm1, norm2;
   FeedForward ff;
-  Dropout drop;
+  Dropout drop;  // with Norm::post of the normalized sum, as in Bloem's code; a Residual drops what a layer adds
 
  private:
   Norm norm_;

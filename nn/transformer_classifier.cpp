@@ -1,6 +1,6 @@
 #include "nn/transformer_classifier.h"
 
-#include "autograd/error.h"
+#include "nn/check_tokens.h"
 #include "nn/positions.h"
 
 namespace reel::nn {
@@ -12,7 +12,7 @@ TransformerClassifier::Config pooled_by_mean(TransformerClassifier::Config confi
 }
 
 Embedding start_of_positions(const TransformerClassifier::Config& c) {
-  if (!c.sinusoidal_start) return Embedding(c.length, c.embedding, c.block.dtype, c.embedding_deviation);
+  if (!c.sinusoidal_start) return Embedding(c.length, c.embedding, c.embedding_deviation, c.block.dtype);
   return Embedding(sinusoidal_positions(c.length, c.embedding, c.block.dtype), Embedding::Frozen::no);
 }
 
@@ -20,7 +20,7 @@ Embedding start_of_positions(const TransformerClassifier::Config& c) {
 
 TransformerClassifier::TransformerClassifier(const Config& c)
     : token_embedding(
-          child("token_embedding", Embedding(c.vocabulary, c.embedding, c.block.dtype, c.embedding_deviation))),
+          child("token_embedding", Embedding(c.vocabulary, c.embedding, c.embedding_deviation, c.block.dtype))),
       pos_embedding(child("pos_embedding", start_of_positions(c))),
       tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
       final_norm(c.block.norm == Norm::pre
@@ -39,10 +39,7 @@ Mask TransformerClassifier::mask(const Ids& tokens) const {
 }
 
 Tensor TransformerClassifier::embed(const Ids& tokens) const {
-  if (tokens.rank() != 2) fail("Classifier: tokens are ", tokens.shape(), "; need (batch, time)");
-  if (tokens.size(1) > config_.length) {
-    fail("Classifier: a text of ", tokens.size(1), " tokens is longer than the model's ", config_.length);
-  }
+  check_tokens("TransformerClassifier", tokens, config_.length);
   return drop(token_embedding(tokens) + pos_embedding(Ids::arange(tokens.size(1))));
 }
 

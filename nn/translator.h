@@ -15,8 +15,8 @@ class Translator : public Module {
   /// source (B, S) -> what the decoder needs to know of it; its first axis is the batch.
   virtual Tensor encode(const Ids& source) const = 0;
   /// Under that memory of source (B, S): target (B, T) -> logits of the token to come next, after each of the tokens
-  /// that `tokens` packs: (N, V). They depend on this and the earlier tokens of the target alone.
-  virtual Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const = 0;
+  /// that are packed: (N, V). They depend on this and the earlier tokens of the target alone.
+  virtual Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing) const = 0;
   /// After every token, and after padding, too: (B, T, V).
   Tensor decode(const Tensor& memory, const Ids& source, const Ids& target) const;
 

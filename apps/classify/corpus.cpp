@@ -70,17 +70,18 @@ std::uint32_t fingerprint(const LabelledCorpus& corpus) {
 
 LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<std::string>& classes,
                                     std::optional<data::WordTokenizer> tokenizer) {
-  const data::LabelledData data = read_classify_data(c, classes);
+  data::LabelledData data = read_classify_data(c, classes);
   if (c.final_run && !data.test) fail("--final: ", c.data, " has no test part; give a folder with train and test");
-  const auto [train, scored] =
-      c.final_run ? data::Split<data::LabelledText>{data.train, *data.test} : train_and_validation(c, data.train);
+  const auto [train, scored] = c.final_run
+                                   ? data::Split<data::LabelledText>{std::move(data.train), std::move(*data.test)}
+                                   : train_and_validation(c, data.train);
   if (!tokenizer) {
     const data::VocabularyLimits limits{.maximum_size = c.vocabulary, .minimum_count = c.minimum_count};
     tokenizer = data::WordTokenizer::train(train.texts, limits, {.lower_case = !c.cased, .punctuation = c.punctuation});
   }
   LabelledCorpus corpus{.name = name_of(c),
                         .tokenizer = *tokenizer,
-                        .classes = data.train.classes,
+                        .classes = train.classes,
                         .train = encode(train, *tokenizer, c),
                         .scored = encode(scored, *tokenizer, c),
                         .examples = {}};

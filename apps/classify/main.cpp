@@ -23,7 +23,7 @@ struct EvalConfig {
   std::string from = "runs/classify";
   std::string data;
   data::TableColumns columns{.label = "", .text = ""};
-  std::int64_t batch_size = 64;
+  std::int64_t batch_size = scoring_batch;
   std::int64_t threads = 0;
 };
 

@@ -34,7 +34,8 @@ Score score_of_baseline(const LabelledCorpus& corpus, std::int64_t seed) {
     optimizer.zero_grad();
     Tape tape;
     const Tensor logits = model(data::pad(corpus.train.tokens, rows).ids);
-    tape.backward(cross_entropy(logits, data::pick(corpus.train.labels, rows)));
+    const Tensor loss = cross_entropy(logits, data::pick(corpus.train.labels, rows));
+    tape.backward(loss);
     optimizer.step();
   }
   return evaluate(model, corpus.scored, batch_size);
@@ -129,7 +130,7 @@ class ClassifyTask : public Task {
   void restore(const Checkpoint& saved) override { sampler_.set_state(sampler_state_from(note(saved, "order"))); }
 
  private:
-  Score score_now() { return evaluate(*model_, corpus_.scored, 64); }
+  Score score_now() { return evaluate(*model_, corpus_.scored, scoring_batch); }
 
   struct Prediction {
     std::string label, guess;

@@ -39,8 +39,9 @@ int edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       int replaced = above[j - 1] + (a[i - 1] != b[j - 1]);
       row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], two_above[j - 2] + 1);
+      }
     }
   }
   return row.back();

@@ -152,8 +152,9 @@ void Options::Option::set(std::string_view word) {
     value = number;
   };
   if (auto* flag = std::get_if<bool*>(&target)) {
-    if (word != "true" && word != "false")
+    if (word != "true" && word != "false") {
       fail<UsageError>("--", name, ": ", in_quotes(word), " is neither true nor false");
+    }
     **flag = word == "true";
   } else if (auto* integer = std::get_if<std::int64_t*>(&target)) {
     set_number(**integer);
@@ -286,8 +287,9 @@ class Options::Parser {
   }
 
   void add_argument(const std::string& argument) {
-    if (!options_.arguments_.values)
+    if (!options_.arguments_.values) {
       fail<UsageError>("unexpected argument ", in_quotes(argument), "; options begin with -");
+    }
     options_.arguments_.values->push_back(argument);
   }
 
@@ -333,8 +335,9 @@ class Options::Parser {
 
   static void give(Option& option, std::string_view value) {
     // as of a shell's variable that is not set: what is left out then would be something else
-    if (value.empty() && option.takes_text())
+    if (value.empty() && option.takes_text()) {
       fail<UsageError>("--", option.name, ": the value ", option.unit, " is empty");
+    }
     option.set(value);
     option.given = true;
   }

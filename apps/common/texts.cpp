@@ -46,8 +46,9 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
     }
   }
   // std::cin does not tell an error from the end, but what it reads from does.
-  if (in.bad() || (&in == &std::cin && std::ferror(stdin)))
+  if (in.bad() || (&in == &std::cin && std::ferror(stdin))) {
     fail("standard input cannot be read to its end: ", std::strerror(errno));
+  }
 }
 
 }  // namespace reel::apps

@@ -43,7 +43,7 @@ void declare_train(Options& o, GenerateConfig& c) {
       .fixed(Fixed::in_run);
 
   o.section("Training", Options::Condition{"model", learning});
-  o.add(&c.num_batches, "N,num-batches", "N", "steps; Ctrl-C ends earlier and saves", at_least(1));
+  o.add(&c.steps, "N,num-batches", "N", "steps; Ctrl-C ends earlier and saves", at_least(1));
   declare_batches(o, c.training);
   declare_training(o, c.training);
 

@@ -26,7 +26,7 @@ struct GenerateConfig {
   double dropout = 0;
 
   // training and output
-  std::int64_t num_batches = 1'000'000;
+  std::int64_t steps = 1'000'000;
   std::int64_t test_every = 1500;
   std::int64_t sample_length = 600;
   TrainingConfig training{.out = "runs/generate"};

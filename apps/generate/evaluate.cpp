@@ -11,9 +11,10 @@ namespace reel::apps {
 
 Score evaluate(nn::LanguageModel& model, std::span<const std::int32_t> tokens, std::int64_t batch_size,
                const std::string& name) {
-  if (tokens.size() < 2)
+  if (tokens.size() < 2) {
     fail(name, " has ", tokens.size(), tokens.size() == 1 ? " token" : " tokens",
          "; need at least 2, to predict one from the other");
+  }
   const auto most = static_cast<std::int64_t>(tokens.size()) - 1;
   const data::TextDataset text(tokens, std::min(model.context(), most), name);
   const EvalMode mode(model);

@@ -63,8 +63,6 @@ class GenerateTask : public Task {
       std::ostringstream sample;
       print_text(sample, *model_, *corpus_.tokenizer, default_prompt(*corpus_.tokenizer), config_.sample_length, {},
                  generator);
-      // A run that stops after it, before the next step, does it again when it is resumed.
-      if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
       const bool cut_short = interrupted();
       if (!cut_short) keep_sample(when, sample.str());
       std::cout << "--- " << when << " ---\n"
@@ -76,6 +74,7 @@ class GenerateTask : public Task {
   StringPairs finish(const std::optional<Score>&) override {
     if (!config_.final_run) return {};
     const Score tested = score_of(corpus_.test, "test");
+    check_finite(tested, config_.training.out);
     std::cout << "test " << line_of_tokens(tested) << std::endl;
     return {{"test loss", short_number(tested.loss, 4)}, {"test accuracy", short_number(tested.accuracy, 4)}};
   }
@@ -114,6 +113,8 @@ class GenerateTask : public Task {
   /// first and the last. One that is very long would fill a checkpoint.
   void keep_sample(const std::string& when, std::string sample) {
     constexpr std::size_t most = 60, most_bytes = 5'000'000;
+    // A run that stopped after it, before the next step, does it again when it is resumed.
+    if (!samples_.empty() && samples_.back().first == when) samples_.pop_back();
     if (sample.size() > most_bytes) return;
     samples_.emplace_back(when, std::move(sample));
     auto bytes = [&] {
@@ -173,9 +174,7 @@ void train(Options& options, GenerateConfig& config) {
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
   Trainer trainer("generate", options, training, task,
-                  {{config.counts() ? 0 : config.num_batches, training.batch_size * training.accumulate},
-                   config.test_every,
-                   "num-batches"});
+                  plan_steps(training, config.counts() ? 0 : config.steps, config.test_every));
   trainer.run(std::move(saved));
 }
 

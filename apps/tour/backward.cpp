@@ -6,25 +6,18 @@
 #include "autograd/creation.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
+#include "data/joined.h"
 
 namespace reel::apps {
 namespace {
 
-std::vector<std::string> split(const std::string& text, const std::string& separator) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  for (std::size_t end; (end = text.find(separator, start)) != std::string::npos; start = end + separator.size()) {
-    parts.push_back(text.substr(start, end - start));
-  }
-  parts.push_back(text.substr(start));
-  return parts;
-}
-
 /// The tape's own list, its columns brought into line.
 Lines entries(const Tape& tape) {
   std::vector<Words> rows;
-  for (const std::string& line : split(tape.to_string(), "\n")) {
-    if (!line.empty()) rows.push_back(split(line, "  "));
+  const std::string list = tape.to_string();
+  for (const std::string_view line : data::split_at("\n", list)) {
+    const std::vector<std::string_view> columns = data::split_at("  ", line);
+    if (!line.empty()) rows.emplace_back(columns.begin(), columns.end());
   }
   return align(rows, 4);
 }

@@ -7,21 +7,9 @@
 #include <string_view>
 
 #include "autograd/error.h"
+#include "data/joined.h"
 
 namespace reel::apps {
-
-namespace {
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (std::size_t comma; (comma = line.find(',')) != std::string_view::npos; line.remove_prefix(comma + 1)) {
-    cells.push_back(line.substr(0, comma));
-  }
-  cells.push_back(line);
-  return cells;
-}
-
-}  // namespace
 
 std::map<std::string, std::vector<Point>> read_metrics(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -34,11 +22,11 @@ std::map<std::string, std::vector<Point>> read_metrics(const std::filesystem::pa
   };
   next_line();
   const std::string header = line;
-  const std::vector<std::string_view> names = cells_of(header);
+  const std::vector<std::string_view> names = data::split_at(",", header);
 
   std::vector<std::vector<Point>> curves(names.size());
   for (std::int64_t number = 2; next_line(); ++number) {
-    const std::vector<std::string_view> cells = cells_of(line);
+    const std::vector<std::string_view> cells = data::split_at(",", line);
     auto parse = [&](std::string_view cell) {
       double value = 0;
       const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);

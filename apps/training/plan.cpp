@@ -4,6 +4,10 @@
 
 namespace reel::apps {
 
+Plan plan_steps(const TrainingConfig& config, std::int64_t steps, std::int64_t test_every) {
+  return {{steps, config.batch_size * config.accumulate}, test_every, "num-batches"};
+}
+
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples) {
   const std::int64_t batches = (examples + config.batch_size - 1) / config.batch_size;
   const std::int64_t steps = (batches + config.accumulate - 1) / config.accumulate;

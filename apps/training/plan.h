@@ -19,6 +19,9 @@ struct Plan : RunLength {
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
 };
 
+/// So many steps, with a score after every test_every of them.
+Plan plan_steps(const TrainingConfig& config, std::int64_t steps, std::int64_t test_every);
+
 /// `epochs` times through so many examples, with a score after each time.
 Plan plan_epochs(const TrainingConfig& config, std::int64_t epochs, std::int64_t examples);
 

@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 #include <span>
 
+#include "apps/common/numbers.h"
 #include "autograd/error.h"
 
 namespace reel::apps {
 namespace {
 
-/// Whether scores[target] is the largest, or the first of the largest; not where a score is NaN. An argmax says the
+/// Whether logits[target] is the largest, or the first of the largest; not where a score is NaN. An argmax says the
 /// same but takes twenty times as long, which would show in a training step.
 template <class T>
-bool is_largest(const T* scores, std::int64_t count, std::int64_t target) {
-  const T score = scores[target];
-  int beaten = !(score == score);
-  for (std::int64_t i = 0; i < target; ++i) beaten |= !(scores[i] < score);
-  for (std::int64_t i = target + 1; i < count; ++i) beaten |= !(scores[i] <= score);
+bool is_largest(const T* logits, std::int64_t count, std::int64_t target) {
+  const T wanted = logits[target];
+  int beaten = !(wanted == wanted);
+  for (std::int64_t i = 0; i < target; ++i) beaten |= !(logits[i] < wanted);
+  for (std::int64_t i = target + 1; i < count; ++i) beaten |= !(logits[i] <= wanted);
   return !beaten;
 }
 
@@ -30,18 +30,18 @@ Hits& Hits::operator+=(const Hits& more) {
   return *this;
 }
 
-Hits count_hits(const Tensor& some_scores, const Ids& targets) {
-  const Tensor scores = contiguous_values(some_scores);
-  const std::int64_t count = scores.size(-1);
-  if (scores.numel() != targets.numel() * count) {
-    fail("count_hits: scores ", scores.shape(), " need a target for every ", count, " of them; there are ",
+Hits count_hits(const Tensor& some_logits, const Ids& targets) {
+  const Tensor logits = contiguous_values(some_logits);
+  const std::int64_t count = logits.size(-1);
+  if (logits.numel() != targets.numel() * count) {
+    fail("count_hits: logits ", logits.shape(), " need a target for every ", count, " of them; there are ",
          targets.numel());
   }
   Hits hits;
-  with_type(scores.dtype(), [&]<class T>(T) {
-    const T* row = scores.data<T>();
+  with_type(logits.dtype(), [&]<class T>(T) {
+    const T* row = logits.data<T>();
     for (const std::int32_t target : targets.values()) {
-      if (target < 0 || target >= count) fail("count_hits: the target ", target, " is none of ", count, " scores");
+      if (target < 0 || target >= count) fail("count_hits: the target ", target, " is none of ", count, " logits");
       hits += {is_largest(row, count, target) ? 1 : 0, 1};
       row += count;
     }
@@ -49,10 +49,10 @@ Hits count_hits(const Tensor& some_scores, const Ids& targets) {
   return hits;
 }
 
-void check_numbers(const Tensor& some_scores) {
-  const Tensor scores = contiguous_values(some_scores);
-  with_type(scores.dtype(), [&]<class T>(T) {
-    const std::span<const T> numbers(scores.data<T>(), static_cast<std::size_t>(scores.numel()));
+void check_numbers(const Tensor& some_logits) {
+  const Tensor logits = contiguous_values(some_logits);
+  with_type(logits.dtype(), [&]<class T>(T) {
+    const std::span<const T> numbers(logits.data<T>(), static_cast<std::size_t>(logits.numel()));
     if (std::ranges::any_of(numbers, [](T number) { return std::isnan(number); })) {
       fail("the model's scores are not numbers; its training diverged, or its weights are too large");
     }
@@ -70,18 +70,14 @@ void check_finite(const Score& score, const std::string& model) {
 
 std::string line_of_tokens(const Score& score) {
   const double perplexity = score.perplexity();
-  char digits[32], line[256];
-  std::snprintf(digits, sizeof digits, perplexity < 1e6 ? "%.3f" : "%.3e", perplexity);
-  std::snprintf(line, sizeof line, "loss %.4f nats  bits %.4f  perplexity %s  accuracy %.4f  tokens %lld", score.loss,
-                score.bits(), digits, score.accuracy, static_cast<long long>(score.predictions));
-  return line;
+  return text("loss ", fixed(score.loss, 4), " nats  bits ", fixed(score.bits(), 4), "  perplexity ",
+              perplexity < 1e6 ? fixed(perplexity, 3) : short_number(perplexity, 4), "  accuracy ",
+              fixed(score.accuracy, 4), "  tokens ", score.predictions);
 }
 
 std::string line_of_texts(const Score& score) {
-  char line[128];
-  std::snprintf(line, sizeof line, "accuracy %.4f  loss %.4f nats  texts %lld", score.accuracy, score.loss,
-                static_cast<long long>(score.predictions));
-  return line;
+  return text("accuracy ", fixed(score.accuracy, 4), "  loss ", fixed(score.loss, 4), " nats  texts ",
+              score.predictions);
 }
 
 std::string note_of_cuts(std::int64_t cut, std::int64_t length) {

@@ -18,9 +18,9 @@ struct Hits {
   Hits& operator+=(const Hits& more);
 };
 
-/// How often the largest of scores (..., V) is the one that targets (...) name. Throws unless there is a target for
-/// each V scores, and each is one of them.
-Hits count_hits(const Tensor& scores, const Ids& targets);
+/// How often the largest of logits, or log-probabilities, (..., V) is the one that targets (...) name. Throws unless
+/// there is a target for each V logits, and each is one of them.
+Hits count_hits(const Tensor& logits, const Ids& targets);
 
 /// How good predictions are, of tokens or of whole texts.
 struct Score {
@@ -32,8 +32,11 @@ struct Score {
   double perplexity() const;
 };
 
-/// Throws if one of a model's scores, for classes or for tokens, is NaN: none of them is the best then.
-void check_numbers(const Tensor& scores);
+/// Throws if one of a model's logits, for classes or for tokens, is NaN: none of them is the best then.
+void check_numbers(const Tensor& logits);
+
+/// How many examples are scored at once; a score does not depend on it.
+inline constexpr std::int64_t scoring_batch = 64;
 
 /// Throws unless the loss of `model`, a folder, is finite.
 void check_finite(const Score& score, const std::string& model);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
@@ -26,9 +25,8 @@ const std::vector<std::string> metrics_columns{"loss",          "accuracy",     
 
 /// "loss 0.6931 nats  accuracy 0.5123  learning rate 0.001"
 std::string line_of(double loss, double accuracy, double learning_rate) {
-  char numbers[64];
-  std::snprintf(numbers, sizeof numbers, "loss %.4f nats  accuracy %.4f", loss, accuracy);
-  return text(numbers, "  learning rate ", short_number(learning_rate, 3));
+  return text("loss ", fixed(loss, 4), " nats  accuracy ", fixed(accuracy, 4), "  learning rate ",
+              short_number(learning_rate, 3));
 }
 
 Json to_json(const ScoreSum& sum) {

@@ -1,8 +1,8 @@
 #include "apps/translate/evaluate.h"
 
-#include <cstdio>
 #include <iostream>
 
+#include "apps/common/numbers.h"
 #include "apps/training/eval_mode.h"
 #include "autograd/ops.h"
 #include "data/batch_sampler.h"
@@ -34,12 +34,9 @@ TranslationScore compare(const std::vector<std::string>& translations, const dat
 }
 
 std::string to_string(const TranslationScore& score, const data::WordRules& rules, const SearchConfig& search) {
-  char line[160];
-  std::snprintf(line, sizeof line, "BLEU %.2f (of words as split here, %s; %s)  exact %.4f  sentences %zu", score.bleu,
-                rules.lower_case ? "lower case" : "cased",
-                search.beam == 1 ? "greedy" : ("beam " + std::to_string(search.beam)).c_str(), score.exact,
-                score.sentences);
-  return line;
+  return text("BLEU ", fixed(score.bleu, 2), " (of words as split here, ", rules.lower_case ? "lower case" : "cased",
+              "; ", search.beam == 1 ? "greedy" : text("beam ", search.beam), ")  exact ", fixed(score.exact, 4),
+              "  sentences ", score.sentences);
 }
 
 PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,

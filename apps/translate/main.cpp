@@ -51,7 +51,7 @@ void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
-    score_part(trained, name, text, 64, c.search, c.from);
+    score_part(trained, name, text, scoring_batch, c.search, c.from);
   }
 }
 

@@ -148,7 +148,8 @@ std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<con
   const SearchLimits limits{
       .start = data::start_id, .end = data::end_id, .longest = longest, .never = {data::pad_id, data::start_id}};
   std::vector<data::Tokens> translations(sources.size());
-  for (const data::Indices& rows : data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? 64 : 1)) {
+  for (const data::Indices& rows :
+       data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? scoring_batch : 1)) {
     const Ids batch = data::pad(sources, rows).ids;
     auto found = search.beam == 1
                      ? greedy_search(model, batch, limits)

@@ -280,8 +280,9 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
 
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, bool along_columns) {
-  if (along_columns && width == 2 * lanes<T>)
+  if (along_columns && width == 2 * lanes<T>) {
     return tile_kernels<T, 2, Edge::whole, Extras{.fetches_a = fetches_columns<T>}>;
+  }
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }
 

@@ -36,8 +36,9 @@ void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, co
 /// With x̂ = (x - mean) rstd: y = x̂ weight + bias + residual;
 /// dx as above, dweight = Σ dy x̂, dbias = Σ dy over all rows, dresidual = dy
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, const Tensor& residual) {
-  if (!(epsilon >= 0 && std::isfinite(epsilon)))
+  if (!(epsilon >= 0 && std::isfinite(epsilon))) {
     fail("layer_norm: epsilon is ", epsilon, "; need a finite number >= 0");
+  }
   if (x.rank() == 0) fail("layer_norm: x has no axis to normalize over");
   if (weight.defined() != bias.defined()) fail("layer_norm: give both weight and bias, or neither");
   const int64_t n = x.size(-1), rows = n == 0 ? 0 : x.numel() / n;

@@ -16,8 +16,9 @@ std::vector<int> normal_axes(const char* operation, std::vector<int> axes, int r
   for (int& axis : axes) axis = normal_axis(operation, axis, rank);
   std::sort(axes.begin(), axes.end());
   const auto twice = std::adjacent_find(axes.begin(), axes.end());
-  if (twice != axes.end())
+  if (twice != axes.end()) {
     fail(operation, ": axis ", *twice, " is named twice; counted from the end, it is axis ", *twice - rank);
+  }
   return axes;
 }
 

@@ -90,8 +90,9 @@ Tensor permute(const Tensor& x, const std::vector<int>& axes) {
   std::vector<int> back(static_cast<std::size_t>(rank), -1);
   Shape shape;
   Strides strides;
-  if (static_cast<int>(axes.size()) != rank)
+  if (static_cast<int>(axes.size()) != rank) {
     fail("permute: x ", x.shape(), " has ", rank, " axes, ", axes.size(), " are named");
+  }
   for (int to = 0; to < rank; ++to) {
     const int from = normal_axis("permute", axes[static_cast<std::size_t>(to)], rank);
     if (back[static_cast<std::size_t>(from)] >= 0) fail("permute: axis ", from, " is named twice");

@@ -50,8 +50,8 @@ TEST_CASE("what is not a number is never right", "[score]") {
 
 TEST_CASE("a target for each place, and a score for each target", "[score]") {
   CHECK_THROWS_WITH(count_hits(zeros({2, 3}), Ids({3}, {0, 0, 0})),
-                    ContainsSubstring("scores (2, 3) need a target for every 3 of them; there are 3"));
-  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {3})), ContainsSubstring("the target 3 is none of 3 scores"));
+                    ContainsSubstring("logits (2, 3) need a target for every 3 of them; there are 3"));
+  CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {3})), ContainsSubstring("the target 3 is none of 3 logits"));
   CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {-2})), ContainsSubstring("the target -2"));
 }
 
@@ -74,8 +74,8 @@ TEST_CASE("a score is one line", "[score]") {
     const std::string line = line_of_tokens({.loss = loss, .accuracy = 0.5, .predictions = 7});
     CHECK_THAT(line, EndsWith("  accuracy 0.5000  tokens 7"));
     CHECK_THAT(line, ContainsSubstring(loss < 13.5   ? "perplexity 442413.392 "
-                                       : loss < 15   ? "perplexity 1.203e+06 "
-                                       : loss < 1000 ? "perplexity 1.014e+304 "
+                                       : loss < 15   ? "perplexity 1.203e6 "
+                                       : loss < 1000 ? "perplexity 1.014e304 "
                                                      : "perplexity inf "));
   }
   CHECK(line_of_texts(score) == "accuracy 0.4711  loss 1.7741 nats  texts 111539");

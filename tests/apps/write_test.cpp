@@ -6,6 +6,7 @@
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
+#include "nn/check_tokens.h"
 #include "nn/gtransformer.h"
 #include "tests/catch.h"
 
@@ -18,7 +19,7 @@ namespace {
 class Counting : public nn::LanguageModel {
  public:
   Tensor operator()(const Ids& tokens) const override {
-    check_tokens("Counting", tokens);
+    nn::check_tokens("Counting", tokens, context());
     CHECK_FALSE(training());
     longest = std::max(longest, tokens.size(1));
     Tensor result = full({tokens.size(0), tokens.size(1), vocabulary}, -100);

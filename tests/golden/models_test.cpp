@@ -13,7 +13,7 @@ namespace {
 void check_models(DType dtype) {
   Comparison compare("models.safetensors", dtype);
   compare.model(
-      "embedding", Embedding(golden::vocabulary, golden::vocabulary, dtype),
+      "embedding", Embedding(golden::vocabulary, golden::vocabulary, 1, dtype),
       [](const auto& table, const Given& in) { return log_softmax(table(in.ids[0]), -1); },
       [](const Tensor& log_probs, const Ids& goal) { return nll_loss(log_probs, goal); });
   compare.model("naive_transformer", NaiveTransformer(golden::naive_transformer(dtype)));

@@ -82,7 +82,7 @@ TEST_CASE("gtransformer: keeps nothing beyond its context, or for a tape") {
   }
   model.next(random_ids({1, 3}, 7, 4), past);
   CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 5), past),
-                    ContainsSubstring("6 tokens are more than the context of 5"));
+                    ContainsSubstring("a text of 6 tokens is longer than the model's 5"));
   CHECK(past.length == 3);
 }
 

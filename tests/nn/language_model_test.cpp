@@ -160,7 +160,8 @@ TEST_CASE("language models: refuse what they cannot read") {
   for (const auto& [name, model] : all_models({7, 6, 8})) {
     INFO(name);
     CHECK(model->context() == 6);
-    CHECK_THROWS_WITH((*model)(Ids::zeros({1, 7})), ContainsSubstring("7 tokens are more than the context of 6"));
+    CHECK_THROWS_WITH((*model)(Ids::zeros({1, 7})),
+                      ContainsSubstring("a text of 7 tokens is longer than the model's 6"));
     CHECK_THROWS_WITH((*model)(Ids::zeros({6})), ContainsSubstring("need (batch, time)"));
     CHECK_THROWS_WITH((*model)(Ids({1, 2}, {0, 7})), ContainsSubstring("7"));
     CHECK_THROWS_AS((*model)(Ids({1, 2}, {0, -1})), Error);

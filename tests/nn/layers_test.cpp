@@ -74,7 +74,7 @@ TEST_CASE("linear: gradients") {
 
 TEST_CASE("linear: over a weight that another layer has") {
   manual_seed(42);
-  const Embedding table(5, 3, DType::f64);
+  const Embedding table(5, 3, 1, DType::f64);
   const Linear layer(table.weight);
   CHECK(names(layer) == std::vector<std::string>{"weight"});
   CHECK(layer.weight.same(table.weight));
@@ -107,7 +107,7 @@ TEST_CASE("embedding: shapes, names and a normal start") {
 
 TEST_CASE("embedding: gradients add up where an id comes twice") {
   manual_seed(37);
-  const Embedding layer(4, 2, DType::f64);
+  const Embedding layer(4, 2, 1, DType::f64);
   const Ids ids({3}, {1, 3, 1});
   CHECK(check_parameters(layer, [&] { return layer(ids); }).problem == "");
 }
@@ -130,7 +130,7 @@ TEST_CASE("embedding: from a table, frozen or trained") {
   CHECK(trained.parameters().size() == 1);
   CHECK_THROWS_WITH(Embedding(zeros({3})), ContainsSubstring("Embedding: the table is"));
   for (const double deviation : {-1.0, not_a_number}) {
-    CHECK_THROWS_WITH(Embedding(3, 4, DType::f32, deviation), ContainsSubstring("Embedding: the deviation is "));
+    CHECK_THROWS_WITH(Embedding(3, 4, deviation), ContainsSubstring("Embedding: the deviation is "));
     CHECK_THROWS_WITH(LayerNorm(3, deviation), ContainsSubstring("LayerNorm: epsilon is "));
   }
   CHECK_THROWS_WITH(LayerNorm(3, std::numeric_limits<double>::infinity()), ContainsSubstring("epsilon is inf; need a"));
