@@ -31,13 +31,13 @@ std::vector<int64_t> lengths_of(std::span<const Tokens> sequences) {
   return lengths;
 }
 
-Tokens cut_to(Tokens tokens, int64_t length, Keep keep) {
+CutTokens cut_to(Tokens tokens, int64_t length, Keep keep) {
   if (length <= 0) fail("cut_to: the length is ", length, "; need length > 0");
   int64_t surplus = std::ssize(tokens) - length;
-  if (surplus <= 0) return tokens;
+  if (surplus <= 0) return {std::move(tokens)};
   auto first = keep == Keep::end ? tokens.begin() : tokens.begin() + length;
   tokens.erase(first, first + surplus);
-  return tokens;
+  return {std::move(tokens), true};
 }
 
 Tokens enclosed(std::span<const std::int32_t> tokens) {

@@ -29,8 +29,14 @@ std::vector<int64_t> lengths_of(std::span<const Tokens> sequences);
 /// are translated, the start is better kept.
 enum class Keep { start, end };
 
+/// The tokens of a text, all of them or one end.
+struct CutTokens {
+  Tokens tokens;
+  bool is_cut = false;
+};
+
 /// At most `length` of the tokens. Throws unless length > 0.
-Tokens cut_to(Tokens tokens, int64_t length, Keep keep);
+CutTokens cut_to(Tokens tokens, int64_t length, Keep keep);
 
 /// <start> tokens <end>
 Tokens enclosed(std::span<const std::int32_t> tokens);

@@ -38,17 +38,16 @@ data::Split<data::LabelledText> train_and_validation(const ClassifyConfig& confi
 
 }  // namespace
 
-EncodedText encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
-  const data::Tokens words = data::encode(tokenizer, text);
+data::CutTokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config) {
   const data::Keep keep = config.keep == "end" ? data::Keep::end : data::Keep::start;
-  return {data::cut_to(words, config.length, keep), std::ssize(words) > config.length};
+  return data::cut_to(data::encode(tokenizer, text), config.length, keep);
 }
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
                     const ClassifyConfig& config) {
   EncodedTexts encoded;
   for (const std::string& text : data.texts) {
-    EncodedText one = encode(text, tokenizer, config);
+    data::CutTokens one = encode(text, tokenizer, config);
     encoded.tokens.push_back(std::move(one.tokens));
     encoded.cut += one.is_cut;
   }

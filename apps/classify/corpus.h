@@ -13,11 +13,7 @@
 namespace reel::apps {
 
 /// A text as the model reads it: one end of it, if it is longer than config.length.
-struct EncodedText {
-  data::Tokens tokens;
-  bool is_cut = false;
-};
-EncodedText encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
+data::CutTokens encode(const std::string& text, const data::WordTokenizer& tokenizer, const ClassifyConfig& config);
 
 struct EncodedTexts {
   std::vector<data::Tokens> tokens;

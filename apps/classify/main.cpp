@@ -13,6 +13,7 @@
 #include "apps/common/numbers.h"
 #include "apps/common/texts.h"
 #include "apps/common/words.h"
+#include "apps/training/config_of.h"
 #include "data/file.h"
 #include "data/printable.h"
 
@@ -58,42 +59,53 @@ data::LabelledText read_other_part(const std::filesystem::path& path, const Trai
 }
 
 /// Whether what lies at `path` is the training part of `data`, or all of it.
-bool trains(const std::filesystem::path& path, const std::filesystem::path& data) {
+bool is_training_part(const std::filesystem::path& path, const std::filesystem::path& data) {
   std::error_code ignored;
   const std::filesystem::path full = std::filesystem::weakly_canonical(path, ignored);
   return data::is_same_file(full, data) ||
          (data::has_name(full.stem(), "train") && data::is_same_file(full.parent_path(), data));
 }
 
+struct Part {
+  std::string name;
+  EncodedTexts texts;
+};
+
+/// The test part of the data; other texts as a whole; or what the run has set aside. It learnt from `learnt`.
+Part part_to_score(const Checkpoint& saved, const TrainedClassifier& trained, const EvalConfig& c,
+                   const std::string& learnt) {
+  auto encoded = [&](const data::LabelledText& texts) { return encode(texts, *trained.tokenizer, trained.config); };
+  if (const auto test = read_classify_test(trained.config, trained.classes)) return {"test", encoded(*test)};
+  if (!c.data.empty()) {
+    const EncodedTexts texts = encoded(read_other_part(c.data, trained));
+    if (is_training_part(c.data, learnt)) {
+      std::cerr << "classify eval: " << data::printable(c.from) << " was trained on " << data::printable(c.data)
+                << ", which is scored as a whole: much of it the model may have learnt" << std::endl;
+    }
+    return {data::printable(c.data), texts};
+  }
+  if (trained.config.final_run) {
+    fail(learnt, " no longer has the test part that the run was scored on; put it back, or name one with --data");
+  }
+  return {"validation", validation_part(saved, trained, c.from)};
+}
+
 void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const Checkpoint saved = load_run(c.from, "classify");
-  TrainedClassifier trained = restore_classifier(saved);
-  const bool was_learnt = trains(c.data, trained.config.data);
-  if (!c.data.empty()) trained.config.data = c.data;
-  if (!c.columns.label.empty()) trained.config.columns.label = c.columns.label;
-  if (!c.columns.text.empty()) trained.config.columns.text = c.columns.text;
-  if (options.given("header")) trained.config.columns.header = c.columns.header;
-  check_columns(options, trained.config.columns, c.data, "only with --data; without it, texts are read as in training");
-  std::optional<data::LabelledText> part = read_classify_test(trained.config, trained.classes);
-  const bool validation = !part && c.data.empty();
-  if (validation && trained.config.final_run) {
-    fail(trained.config.data, " no longer has the test part that the run was scored on; put it back, or name one with ",
-         "--data");
-  }
-  const bool other = !part && !validation;  // than a run's own part, or the test part of a folder
-  if (other) part = read_other_part(c.data, trained);
-  if (other && was_learnt) {
-    std::cerr << "classify eval: " << data::printable(c.from) << " was trained on " << data::printable(c.data)
-              << ", which is scored as a whole: much of it the model may have learnt" << std::endl;
-  }
-  const EncodedTexts texts =
-      validation ? validation_part(saved, trained, c.from) : encode(*part, *trained.tokenizer, trained.config);
-  const Score score = evaluate(*trained.model, texts, c.batch_size);
+  ClassifyConfig config = config_of<ClassifyConfig>(saved);
+  const std::string learnt = config.data;
+  if (!c.data.empty()) config.data = c.data;
+  if (!c.columns.label.empty()) config.columns.label = c.columns.label;
+  if (!c.columns.text.empty()) config.columns.text = c.columns.text;
+  if (options.given("header")) config.columns.header = c.columns.header;
+  check_columns(options, config.columns, c.data, "only with --data; without it, texts are read as in training");
+  const TrainedClassifier trained = restore_classifier(saved, config);
+  const Part part = part_to_score(saved, trained, c, learnt);
+  const Score score = evaluate(*trained.model, part.texts, c.batch_size);
   check_finite(score, c.from);
-  const std::string name = other ? data::printable(c.data) : validation ? "validation" : "test";
-  std::cout << name << ' ' << trained.config.model << "  " << line_of_texts(score)
-            << note_of_cuts(texts.cut, trained.config.length) << std::endl;
+  std::cout << part.name << ' ' << config.model << "  " << line_of_texts(score)
+            << note_of_cuts(part.texts.cut, config.length) << std::endl;
 }
 
 struct PredictConfig {
@@ -112,18 +124,14 @@ void declare_predict(Options& o, PredictConfig& c) {
 
 void predict(Options&, PredictConfig& c) {
   use_threads(c.threads);
-  const TrainedClassifier trained = restore_classifier(load_run(c.from, "classify"));
+  const Checkpoint saved = load_run(c.from, "classify");
+  const TrainedClassifier trained = restore_classifier(saved, config_of<ClassifyConfig>(saved));
   answer_texts(c.texts, "TEXT", std::cin, [&](const std::string& text) {
     if (text.empty()) return;
-    const EncodedText encoded = encode(text, *trained.tokenizer, trained.config);
-    if (encoded.is_cut) {
-      std::cerr << "classify predict: " << in_quotes(excerpt(text, 60)) << " is longer than --max "
-                << trained.config.length << "; only its " << trained.config.keep << " is read" << std::endl;
-    }
-    if (data::all_unknown(encoded.tokens)) {
-      std::cerr << "classify predict: of " << in_quotes(excerpt(text, 60)) << " the model knows no word that it reads"
-                << std::endl;
-    }
+    const data::CutTokens encoded = encode(text, *trained.tokenizer, trained.config);
+    const ClassifyConfig& config = trained.config;
+    warn_of_text("classify predict", text, encoded,
+                 reel::text("--max ", config.length, "; only its ", config.keep, " is read"));
     const Guess guess = best_guess(*trained.model, encoded.tokens);
     std::cout << trained.classes[guess.label] << '\t' << fixed(guess.probability, 4) << '\t' << on_one_line(text)
               << std::endl;

@@ -1,6 +1,5 @@
 #include "apps/classify/model.h"
 
-#include "apps/training/restored.h"
 #include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/transformer_classifier.h"
@@ -30,14 +29,16 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
   fail("make_classifier: no branch makes the model ", c.model);
 }
 
-TrainedClassifier restore_classifier(const Checkpoint& saved) {
-  return restored<TrainedClassifier>(saved, [&](TrainedClassifier& trained) {
+TrainedClassifier restore_classifier(const Checkpoint& saved, const ClassifyConfig& config) {
+  return read_notes(saved, [&] {
+    TrainedClassifier trained{.config = config};
     trained.tokenizer.emplace(note(saved, "vocabulary").get<std::string>());
     for (const Json& name : note(saved, "classes").get<Json::Array>()) {
       trained.classes.push_back(name.get<std::string>());
     }
-    trained.model = make_classifier(trained.config, trained.tokenizer->vocabulary_size(), std::ssize(trained.classes));
+    trained.model = make_classifier(config, trained.tokenizer->vocabulary_size(), std::ssize(trained.classes));
     trained.model->load_state_dict(saved.weights);
+    return trained;
   });
 }
 

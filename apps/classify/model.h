@@ -24,7 +24,8 @@ struct TrainedClassifier {
   std::unique_ptr<nn::Classifier> model;
 };
 
-/// From a checkpoint, or throws, naming its file.
-TrainedClassifier restore_classifier(const Checkpoint& saved);
+/// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,
+/// if something is missing or does not fit.
+TrainedClassifier restore_classifier(const Checkpoint& saved, const ClassifyConfig& config);
 
 }  // namespace reel::apps

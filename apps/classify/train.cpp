@@ -152,7 +152,7 @@ class ClassifyTask : public Task {
   void show_attention(Report& report) {
     constexpr std::int64_t longest = 36;
     const data::Tokens& whole = corpus_.scored.tokens[corpus_.examples[0].place];
-    const data::Tokens tokens = data::cut_to(whole, longest, data::Keep::start);
+    const data::Tokens tokens = data::cut_to(whole, longest, data::Keep::start).tokens;
     const std::vector<std::string> names = token_names(corpus_.tokenizer, tokens);
     const EvalMode mode(*model_);
     const std::vector<Tensor> maps = model_->attention_maps(Ids({1, std::ssize(tokens)}, tokens));
@@ -185,7 +185,7 @@ void train(Options& options, ClassifyConfig& config) {
   }
   check_columns(options, config.columns, config.data, "the built-in reviews have no columns; name a table with --data");
   TrainedClassifier trained;
-  if (saved) trained = restore_classifier(*saved);
+  if (saved) trained = restore_classifier(*saved, config);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
     const auto texts = corpus.train.tokens.size() + corpus.scored.tokens.size(), classes = corpus.classes.size();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "apps/common/options.h"
+#include "apps/common/words.h"
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
@@ -48,6 +49,15 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
   // std::cin does not tell an error from the end, but what it reads from does.
   if (in.bad() || (&in == &std::cin && std::ferror(stdin))) {
     fail("standard input cannot be read to its end: ", std::strerror(errno));
+  }
+}
+
+void warn_of_text(const std::string& command, const std::string& text, const data::CutTokens& tokens,
+                  const std::string& which) {
+  const std::string shown = in_quotes(excerpt(text, 60));
+  if (tokens.is_cut) std::cerr << command << ": " << shown << " is longer than " << which << std::endl;
+  if (data::all_unknown(tokens.tokens)) {
+    std::cerr << command << ": of " << shown << " the model knows no word that it reads" << std::endl;
   }
 }
 

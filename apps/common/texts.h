@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "data/sequences.h"
+
 namespace reel::apps {
 
 /// Calls answer(text) for each of `arguments` or, where there are none, for each line of `in` as soon as it is there.
@@ -16,5 +18,10 @@ namespace reel::apps {
 /// name that the help has for it, `unit`, and its number; Error where a line is not UTF-8.
 void answer_texts(const std::vector<std::string>& arguments, const std::string& unit, std::istream& in,
                   const std::function<void(const std::string& text)>& answer);
+
+/// Says, in the name of `command`, if of a text that it answers a part was left out, and `which`, or if the model knows
+/// none of its words.
+void warn_of_text(const std::string& command, const std::string& text, const data::CutTokens& tokens,
+                  const std::string& which);
 
 }  // namespace reel::apps

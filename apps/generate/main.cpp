@@ -10,6 +10,7 @@
 #include "apps/generate/model.h"
 #include "apps/generate/train.h"
 #include "apps/generate/write.h"
+#include "apps/training/config_of.h"
 #include "apps/training/training_options.h"
 #include "autograd/error.h"
 #include "data/file.h"
@@ -48,8 +49,9 @@ Part part_to_score(const Checkpoint& saved, TrainedModel& trained, const EvalCon
   }
   if (!c.data.empty()) config.data = c.data;
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer), c.data.empty() ? Role::learnt : Role::to_score);
-  if (c.data.empty()) check_learnt_from(saved, fingerprint(corpus), corpus.name, c.from);
-  if (learnt_from(saved, fingerprint(corpus))) {
+  const std::uint32_t data = fingerprint(corpus);
+  if (c.data.empty()) check_learnt_from(saved, data, corpus.name, c.from);
+  if (learnt_from(saved, data)) {
     return c.final_run ? Part{"test", std::move(corpus.test)} : Part{"validation", std::move(corpus.validation)};
   }
   if (c.final_run) {
@@ -66,7 +68,7 @@ Part part_to_score(const Checkpoint& saved, TrainedModel& trained, const EvalCon
 void eval(Options&, EvalConfig& c) {
   use_threads(c.threads);
   const Checkpoint saved = load_run(c.from, "generate");
-  TrainedModel trained = restore_model(saved);
+  TrainedModel trained = restore_model(saved, config_of<GenerateConfig>(saved));
   const Part part = part_to_score(saved, trained, c);
   const Score score = evaluate(*trained.model, part.tokens, c.batch_size, part.name);
   check_finite(score, c.from);
@@ -108,7 +110,8 @@ data::Tokens encode_prompt(const data::Tokenizer& tokenizer, const std::string& 
 void sample(Options& options, SampleConfig& c) {
   use_threads(c.threads);
   const bool prompted = options.given("prompt");
-  TrainedModel trained = restore_model(load_run(c.from, "generate"));
+  const Checkpoint saved = load_run(c.from, "generate");
+  TrainedModel trained = restore_model(saved, config_of<GenerateConfig>(saved));
   const data::Tokenizer& tokenizer = *trained.tokenizer;
   const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);
   Generator generator(c.seed < 0 ? std::random_device{}() : static_cast<std::uint64_t>(c.seed));

@@ -1,6 +1,5 @@
 #include "apps/generate/model.h"
 
-#include "apps/training/restored.h"
 #include "autograd/error.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
@@ -45,9 +44,9 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& c, std::int6
   fail("make_model: no branch makes the model ", c.model);
 }
 
-TrainedModel restore_model(const Checkpoint& saved) {
-  return restored<TrainedModel>(saved, [&](TrainedModel& trained) {
-    const GenerateConfig& config = trained.config;
+TrainedModel restore_model(const Checkpoint& saved, const GenerateConfig& config) {
+  return read_notes(saved, [&] {
+    TrainedModel trained{.config = config};
     trained.tokenizer = data::restore_tokenizer(config.tokenizer, note(saved, "vocabulary").get<std::string>());
     const std::int64_t vocabulary = trained.tokenizer->vocabulary_size();
     if (config.counts()) {
@@ -57,6 +56,7 @@ TrainedModel restore_model(const Checkpoint& saved) {
       trained.model = make_model(config, vocabulary, {});
       trained.model->load_state_dict(saved.weights);
     }
+    return trained;
   });
 }
 

@@ -22,7 +22,8 @@ struct TrainedModel {
   std::unique_ptr<nn::LanguageModel> model;
 };
 
-/// From a checkpoint, or throws, naming its file.
-TrainedModel restore_model(const Checkpoint& saved);
+/// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,
+/// if something is missing or does not fit.
+TrainedModel restore_model(const Checkpoint& saved, const GenerateConfig& config);
 
 }  // namespace reel::apps

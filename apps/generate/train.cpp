@@ -168,7 +168,7 @@ void train(Options& options, GenerateConfig& config) {
   if (config.counts() && options.given("tb-dir")) throw UsageError("--tb-dir: a model that counts has no curves");
   options.refuse_idle();
   TrainedModel trained;
-  if (saved) trained = restore_model(*saved);
+  if (saved) trained = restore_model(*saved, config);
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer), training.resume ? Role::learnt : Role::to_learn);
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 

@@ -44,7 +44,7 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
   return run;
 }
 
-/// The run in the folder, for a new one to begin with its weights. Its notes then hold the new one's options.
+/// The run in the folder, for a new one to begin with its weights.
 Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
   const StringPairs kept = restored_options(run, options, Fixed::with_weights);
@@ -53,9 +53,6 @@ Checkpoint run_with_weights(const std::string& app, Options& options, const std:
     fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
                      before ? "with " + options.as_arguments(*name, *before) : "without it",
                      "; leave it out with --from");
-  }
-  for (auto& [key, value] : run.notes) {
-    if (key == "options") value = apps::to_json(options.values());
   }
   return run;
 }

@@ -13,8 +13,8 @@ namespace reel::apps {
 /// What each run of `app` begins with. It obeys --threads. With --resume, it puts back the options of the checkpoint in
 /// --out, except those that were given again, and returns it. Otherwise it draws the seed if that is negative, and sets
 /// `defaults` for what was not given; with --from, it also puts back what the weights in that folder depend on
-/// (Fixed::with_weights), and returns the checkpoint in there, with this run's options in its notes. Throws UsageError
-/// if an option that is fixed was given another value.
+/// (Fixed::with_weights), and returns the checkpoint in there. Throws UsageError if an option that is fixed was given
+/// another value.
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults = {});
 

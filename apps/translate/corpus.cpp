@@ -33,16 +33,16 @@ std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& conf
   return data::read_parallel_tests(folder.empty() ? config.data : folder, config.source, config.target);
 }
 
-EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
-  const data::Tokens words = tokenizer.encode(text, data::Unseen::replace);
-  return {data::enclosed(data::cut_to(words, length, data::Keep::start)), std::ssize(words) > length};
+data::CutTokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
+  const data::CutTokens words = data::cut_to(data::encode(tokenizer, text), length, data::Keep::start);
+  return {data::enclosed(words.tokens), words.is_cut};
 }
 
 EncodedPairs encode_pairs(const data::ParallelText& text, const TokenizerPair& tokenizers, std::int64_t length) {
   EncodedPairs pairs;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
-    EncodedSentence from = encode_sentence(text.sources[i], tokenizers.source, length);
-    EncodedSentence to = encode_sentence(text.targets[i], tokenizers.target, length);
+    data::CutTokens from = encode_sentence(text.sources[i], tokenizers.source, length);
+    data::CutTokens to = encode_sentence(text.targets[i], tokenizers.target, length);
     if (to.is_cut) to.tokens.pop_back();
     pairs.cut += from.is_cut || to.is_cut;
     pairs.sources.push_back(std::move(from.tokens));

@@ -26,11 +26,7 @@ data::ParallelData read_pairs(const TranslateConfig& config);
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder);
 
 /// A sentence as the model reads it: between <start> and <end>, and cut to `length` words.
-struct EncodedSentence {
-  data::Tokens tokens;
-  bool is_cut = false;
-};
-EncodedSentence encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
+data::CutTokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);
 
 /// Sentence pairs; a target that is cut has no <end>, lest the model learn to end there.
 struct EncodedPairs {

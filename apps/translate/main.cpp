@@ -4,7 +4,7 @@
 
 #include "apps/common/command.h"
 #include "apps/common/texts.h"
-#include "apps/common/words.h"
+#include "apps/training/config_of.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"
@@ -30,7 +30,10 @@ void check_search(const Options& options, const SearchConfig& c) {
   }
 }
 
-TrainedTranslator load(const std::string& folder) { return restore_translator(load_run(folder, "translate")); }
+TrainedTranslator load(const std::string& folder) {
+  const Checkpoint saved = load_run(folder, "translate");
+  return restore_translator(saved, config_of<TranslateConfig>(saved));
+}
 
 struct EvalConfig {
   std::string from = "runs/translate";
@@ -78,15 +81,8 @@ void predict(Options& options, PredictConfig& c) {
   const std::int64_t length = trained.config.length;
   answer_texts(c.sentences, "SENTENCE", std::cin, [&](const std::string& sentence) {
     if (!sentence.empty()) {
-      EncodedSentence encoded = encode_sentence(sentence, trained.tokenizers->source, length);
-      if (encoded.is_cut) {
-        std::cerr << "translate predict: " << in_quotes(excerpt(sentence, 60)) << " is longer than --max " << length
-                  << ", and cut there" << std::endl;
-      }
-      if (data::all_unknown(encoded.tokens)) {
-        std::cerr << "translate predict: of " << in_quotes(excerpt(sentence, 60))
-                  << " the model knows no word that it reads" << std::endl;
-      }
+      data::CutTokens encoded = encode_sentence(sentence, trained.tokenizers->source, length);
+      warn_of_text("translate predict", sentence, encoded, text("--max ", length, ", and cut there"));
       const std::vector<data::Tokens> one{std::move(encoded.tokens)};
       std::cout << translate_all(*trained.model, one, trained.tokenizers->target, length, c.search)[0];
     }

@@ -1,6 +1,5 @@
 #include "apps/translate/model.h"
 
-#include "apps/training/restored.h"
 #include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/recurrent_translator.h"
@@ -39,12 +38,14 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, const 
   fail("make_translator: no branch makes the model ", c.model);
 }
 
-TrainedTranslator restore_translator(const Checkpoint& saved) {
-  return restored<TrainedTranslator>(saved, [&](TrainedTranslator& trained) {
+TrainedTranslator restore_translator(const Checkpoint& saved, const TranslateConfig& config) {
+  return read_notes(saved, [&] {
+    TrainedTranslator trained{.config = config};
     auto tokenizer = [&](const char* key) { return data::WordTokenizer(note(saved, key).get<std::string>()); };
     trained.tokenizers = TokenizerPair{tokenizer("source vocabulary"), tokenizer("target vocabulary")};
-    trained.model = make_translator(trained.config, *trained.tokenizers);
+    trained.model = make_translator(config, *trained.tokenizers);
     trained.model->load_state_dict(saved.weights);
+    return trained;
   });
 }
 

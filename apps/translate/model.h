@@ -21,7 +21,8 @@ struct TrainedTranslator {
   std::unique_ptr<nn::Translator> model;
 };
 
-/// From a checkpoint, or throws, naming its file.
-TrainedTranslator restore_translator(const Checkpoint& saved);
+/// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,
+/// if something is missing or does not fit.
+TrainedTranslator restore_translator(const Checkpoint& saved, const TranslateConfig& config);
 
 }  // namespace reel::apps

@@ -197,9 +197,8 @@ void train(Options& options, TranslateConfig& config) {
   options.refuse_idle();
   check_languages(config);
   check_heads(config);
-  TrainedTranslator trained;
-  if (saved) trained = restore_translator(*saved);
-  trained.config = config;
+  TrainedTranslator trained{.config = config};
+  if (saved) trained = restore_translator(*saved, config);
   data::ParallelData pairs = read_pairs(config);
   if (!saved) {
     trained.tokenizers = train_tokenizers(pairs.train, config);

@@ -17,10 +17,10 @@ Tokens values(const Ids& ids) { return {ids.values().begin(), ids.values().end()
 
 TEST_CASE("a sentence is framed, and cut where it is too long", "[translate]") {
   const data::WordTokenizer tokenizer = words("a a a b b c");
-  const EncodedSentence whole = encode_sentence("C a", tokenizer, 2);
+  const data::CutTokens whole = encode_sentence("C a", tokenizer, 2);
   CHECK(whole.tokens == Tokens{data::start_id, 6, 4, data::end_id});
   CHECK_FALSE(whole.is_cut);
-  const EncodedSentence cut = encode_sentence("c other b", tokenizer, 2);
+  const data::CutTokens cut = encode_sentence("c other b", tokenizer, 2);
   CHECK(cut.tokens == Tokens{data::start_id, 6, data::unknown_id, data::end_id});
   CHECK(cut.is_cut);
 }

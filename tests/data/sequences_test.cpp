@@ -40,12 +40,14 @@ TEST_CASE("a batch needs rows, and rows tokens") {
 
 TEST_CASE("a long sequence keeps the end that it is told to") {
   Tokens tokens{1, 2, 3, 4, 5};
-  CHECK(cut_to(tokens, 3, Keep::start) == Tokens{1, 2, 3});
-  CHECK(cut_to(tokens, 3, Keep::end) == Tokens{3, 4, 5});
+  CHECK(cut_to(tokens, 3, Keep::start).tokens == Tokens{1, 2, 3});
+  CHECK(cut_to(tokens, 3, Keep::end).tokens == Tokens{3, 4, 5});
   for (Keep keep : {Keep::start, Keep::end}) {
-    CHECK(cut_to(tokens, 5, keep) == tokens);
-    CHECK(cut_to(tokens, 9, keep) == tokens);
-    CHECK(cut_to({}, 1, keep).empty());
+    CHECK(cut_to(tokens, 4, keep).is_cut);
+    CHECK(cut_to(tokens, 5, keep).tokens == tokens);
+    CHECK_FALSE(cut_to(tokens, 5, keep).is_cut);
+    CHECK(cut_to(tokens, 9, keep).tokens == tokens);
+    CHECK(cut_to({}, 1, keep).tokens.empty());
     CHECK_THROWS_WITH(cut_to(tokens, 0, keep), ContainsSubstring("need length > 0"));
   }
 }
