@@ -15,20 +15,21 @@ namespace reel::kernels {
 
 namespace detail {
 
-/// The sum of n adjacent numbers. Many are halved until they are few, so that the rounding error grows with the
-/// logarithm of their number.
+/// The sum of n adjacent numbers: of short runs of them, whose sums are added in f64.
 template <class T>
 T sum_row(const T* x, int64_t n) {
-  constexpr int64_t few = 128 * lanes<T>;
-  if (n > few) {
-    const int64_t half = n / 2 / lanes<T> * lanes<T>;
-    return sum_row(x, half) + sum_row(x + half, n - half);
+  constexpr int64_t run = 128 * lanes<T>;
+  double total = 0;
+  for (int64_t start = 0; start < n; start += run) {
+    total += sum_vectors<T>(std::min(run, n - start),
+                            [&](int64_t i, int64_t count) { return load_part(x + start + i, count); });
   }
-  return sum_vectors<T>(n, [&](int64_t i, int64_t count) { return load_part(x + i, count); });
+  return static_cast<T>(total);
 }
 
 /// The sums of `Vectors` vectors of adjacent columns, the last of which has `rest` elements, of a matrix with `count`
-/// rows, `row` elements apart. Many rows are halved likewise.
+/// rows, `row` elements apart. Many rows are halved until they are few, so that the rounding error grows with the
+/// logarithm of their number.
 template <int Vectors, class T>
 std::array<Vec<T>, Vectors> sum_columns(const T* x, int64_t count, int64_t row, int64_t rest) {
   constexpr int64_t few = 32;

@@ -99,7 +99,7 @@ Tensor where_positive(const Tensor& x, const Tensor& y) {
 Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y) {
   if (Tape::recording()) return where_positive(y, dy);
   return map_over(
-      "relu", grads, dy, [](auto v, auto u) { return keep_where_positive(u, v); }, y);
+      "relu", grads, std::move(dy), [](auto v, auto u) { return keep_where_positive(u, v); }, y);
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) { return triangle("triu", x, diagonal, Kept::above); }

@@ -100,7 +100,8 @@ auto on_vectors(const Formula& formula) {
 
 /// op(dy, x) of every element: in the place of dy if nobody else sees it.
 template <class Op>
-Tensor map_over(const char* operation, Grads& grads, const Tensor& dy, const Op& op, const Tensor& x) {
+Tensor map_over(const char* operation, Grads& grads, Tensor&& given, const Op& op, const Tensor& x) {
+  const Tensor dy = std::move(given);  // gone before the result is used: a parameter's handle would still be there
   if (dy.shape() != x.shape()) return map(operation, op, dy, x);
   check_same_dtype(operation, dy, x);
   Tensor dx = grads.in_place_of(dy);
@@ -114,7 +115,7 @@ template <class Slope>
 Tensor chain(Grads& grads, Tensor dy, const Slope& slope, const Tensor& x) {
   if (Tape::recording()) return dy * slope(x);
   auto product = [slope](const auto& v, const auto& u) { return v * slope(u); };
-  return map_over("chain", grads, dy, on_vectors(product), x);
+  return map_over("chain", grads, std::move(dy), on_vectors(product), x);
 }
 
 /// The derivative of y = max(x, 0), likewise: dx = dy where y > 0, else 0.

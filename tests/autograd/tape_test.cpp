@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "autograd/ops/elementwise.h"
 #include "tests/autograd/values.h"
 #include "tests/threads.h"
 
@@ -162,6 +163,22 @@ TEST_CASE("a gradient that a derivative passes on is not copied") {
   tape.backward(loss);
   CHECK(x.grad().data<double>() == given);
   CHECK(x.grad().to_vector() == Values{5, 6});
+}
+
+TEST_CASE("the chain rule writes over a gradient, which a leaf then need not copy") {
+  for (const bool is_relu : {false, true}) {
+    const Tensor x = leaf({2}, {1, 2});
+    const void* given = nullptr;
+    Tape tape;
+    const Tensor y = record("chained", {x}, clone(x), [&](Tensor dy, Grads& grads) {
+      given = dy.data<double>();
+      auto slope = [](const auto& v) { return v * 2.0; };
+      grads.add(0, is_relu ? through_relu(grads, std::move(dy), x) : chain(grads, std::move(dy), slope, x));
+    });
+    tape.backward(sum(y * f64({2}, {5, 6})));
+    CHECK(x.grad().data<double>() == given);
+    CHECK(x.grad().to_vector() == (is_relu ? Values{5, 6} : Values{10, 24}));
+  }
 }
 
 TEST_CASE("what nobody asked for is not summed up either") {
