@@ -46,6 +46,23 @@ StringPairs kept_options(const Options& options) {
   return kept;
 }
 
+/// What metrics.csv has of a run that takes steps.
+void add_curves(Report& report, const std::filesystem::path& metrics) {
+  auto points = read_metrics(metrics);
+  report.section("Training",
+                 "Of many steps, a line shows the smoothed mean, and a band their range, as far as that fits.");
+  auto compare = [&](std::string_view title, const std::string& column) {
+    std::vector<Series> series{{"train", points[column]}};
+    if (auto validation = points["validation_" + column]; !validation.empty()) {
+      series.push_back({"validation", std::move(validation)});
+    }
+    report.curve(title, series);
+  };
+  compare("Loss, in nats", "loss");
+  compare("Accuracy", "accuracy");
+  report.curve("Learning rate", {{"learning rate", points["learn_rate"]}}, {.smooth = false});
+}
+
 }  // namespace
 
 Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan)
@@ -334,21 +351,7 @@ void Trainer::write_report(const StringPairs& results) {
   highlights.insert(highlights.end(), results.begin(), results.end());
   report.highlights(highlights);
 
-  if (steps_done_ > 0) {
-    auto points = read_metrics(folder_->metrics());
-    report.section("Training",
-                   "Of many steps, a line shows the smoothed mean, and a band their range, as far as that fits.");
-    auto compare = [&](std::string_view title, const std::string& column) {
-      std::vector<Series> series{{"train", points[column]}};
-      if (auto validation = points["validation_" + column]; !validation.empty()) {
-        series.push_back({"validation", std::move(validation)});
-      }
-      report.curve(title, series);
-    };
-    compare("Loss, in nats", "loss");
-    compare("Accuracy", "accuracy");
-    report.curve("Learning rate", {{"learning rate", points["learn_rate"]}}, {.smooth = false});
-  }
+  if (steps_done_ > 0) add_curves(report, folder_->metrics());
   task_.report(report);
   report.section("Options");
   StringPairs settings = options_.values_in_use();

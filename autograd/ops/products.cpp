@@ -167,7 +167,8 @@ Tensor linear_relu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                 });
 }
 
-// A convolution is one linear map of all that is seen from each place.
+/// y[b, o, t] = bias[o] + Σ x[b, i, t stride + k dilation - padding] W[o, i, k], over i and k: one linear map of all
+/// that is seen from each place.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
   const auto [stride, padding, dilation] = options;
   if (x.rank() != 3 || weight.rank() != 3 || x.size(1) != weight.size(1)) {
@@ -183,12 +184,13 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   if (padding > far || dilation > far / std::max<int64_t>(K, 1)) {
     fail("conv1d: padding ", padding, ", dilation ", dilation, " and a kernel of ", K, " reach beyond any memory");
   }
-  const int64_t reach = dilation * (K - 1) + 1, T = x.size(2) + 2 * padding;
-  if (K < 1 || T < reach) {
-    fail("conv1d: the kernel reaches over ", reach, " places, x ", x.shape(), " with padding ", padding, " has ", T);
+  const int64_t reach = dilation * (K - 1) + 1, length = x.size(2) + 2 * padding;
+  if (K < 1 || length < reach) {
+    fail("conv1d: the kernel reaches over ", reach, " places, x ", x.shape(), " with padding ", padding, " has ",
+         length);
   }
-  const Tensor padded = padding == 0 ? x : slice_scatter(x, {x.size(0), x.size(1), T}, 2, padding);
-  const int64_t last = (T - reach) / stride * stride;  // where the kernel starts for the last output
+  const Tensor padded = padding == 0 ? x : slice_scatter(x, {x.size(0), x.size(1), length}, 2, padding);  // (B, in, _)
+  const int64_t last = (length - reach) / stride * stride;  // where the kernel starts for the last output
 
   std::vector<Tensor> seen;  // by each of the kernel's elements: (B, T', in)
   for (int64_t k = 0; k < K; ++k) {
