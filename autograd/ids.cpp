@@ -60,7 +60,7 @@ Ids Ids::view(Shape shape) const {
 
 Ids Ids::unsqueeze(int axis) const {
   Shape shape = shape_;
-  shape.insert(new_axis("Ids::unsqueeze", axis, rank()), 1);
+  shape.insert(new_axis("Ids::unsqueeze", axis, shape_), 1);
   return view(shape);
 }
 

@@ -170,7 +170,8 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
 
 // ---- layers' inner parts ----
 /// (x - mean) / sqrt(var + epsilon) weight + bias over the last axis; weight and bias (D), or both undefined. To that
-/// a residual, shaped as x, may be added. Ba, Kiros, Hinton: "Layer normalization" (2016). (ops/layer_norm.cpp)
+/// a residual, shaped as x, may be added. NaN where var is too large for the dtype. Ba, Kiros, Hinton: "Layer
+/// normalization" (2016). (ops/layer_norm.cpp)
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5,
                   const Tensor& residual = {});
 /// Zeroes each element with probability p and divides the others by 1 - p. Srivastava et al.: "Dropout" (2014).

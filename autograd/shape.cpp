@@ -113,10 +113,10 @@ bool strides_nest(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-int new_axis(const char* operation, int axis, int rank) {
+int new_axis(const char* operation, int axis, const Shape& shape) {
+  const int rank = shape.rank();
   if (axis < -rank - 1 || axis > rank) {
-    fail(operation, ": there can be no new axis ", axis, " beside ", rank, " others; need ", -rank - 1,
-         " <= axis <= ", rank);
+    fail(operation, ": ", shape, " can have no new axis ", axis, "; need ", -rank - 1, " <= axis <= ", rank);
   }
   return axis < 0 ? axis + rank + 1 : axis;
 }

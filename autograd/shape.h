@@ -78,7 +78,7 @@ bool strides_nest(const Shape& shape, const Strides& strides);
 /// `axis` counted from the front, in 0 .. rank - 1. Throws, naming `operation`, where there is no such axis.
 int normal_axis(const char* operation, int axis, int rank);
 /// The same where an axis is to be added: in 0 .. rank.
-int new_axis(const char* operation, int axis, int rank);
+int new_axis(const char* operation, int axis, const Shape& shape);
 
 /// NumPy's rule: aligned at the last axis, sizes are equal, or one of them is 1, or missing. Throws otherwise.
 Shape broadcast(const char* operation, const Shape& a, const Shape& b);

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "autograd/error.h"
 #include "data/characters.h"
 #include "data/file.h"
-#include "data/joined.h"
+#include "data/pieces.h"
 
 namespace reel::data {
 namespace {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> read_lines(const fs::path& file) {
   std::string text = read_text(file);
   if (text.ends_with('\n')) text.pop_back();
-  const std::vector<std::string_view> lines = split_at("\n", text);
+  const std::vector<std::string_view> lines = split_at(text, "\n");
   const auto blank = std::ranges::find_if(lines, is_blank);
   if (blank != lines.end()) {
     fail(file.string(), ", line ", blank - lines.begin() + 1, ": is empty; need a sentence on every line");

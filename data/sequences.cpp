@@ -1,6 +1,7 @@
 #include "data/sequences.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "autograd/error.h"
 

@@ -7,8 +7,8 @@
 #include "autograd/error.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
-#include "data/joined.h"
 #include "data/lower_case.h"
+#include "data/pieces.h"
 
 namespace reel::data {
 namespace {
@@ -133,7 +133,7 @@ WordTokenizer WordTokenizer::train(std::span<const std::string> texts, const Voc
 
 WordTokenizer::WordTokenizer(std::string_view vocabulary)
     : WordTokenizer(parsed_rules(vocabulary.substr(0, vocabulary.find('\n')))) {
-  const std::vector<std::string_view> lines = split_at("\n", vocabulary);
+  const std::vector<std::string_view> lines = split_at(vocabulary, "\n");
   for (std::size_t i = 1; i < lines.size(); ++i) {  // after the rules
     const std::string word(lines[i]);
     const std::u32string characters = decode_utf8(word, "vocabulary");

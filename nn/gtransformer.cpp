@@ -37,8 +37,7 @@ GTransformer::GTransformer(const Config& c)
                              c.embedding, c.heads,
                              {.dropout = c.dropout, .norm = c.norm, .activation = c.activation, .dtype = c.dtype});
                        })),
-      final_norm(c.norm == Norm::pre ? std::optional(child("final_norm", LayerNorm(c.embedding, 1e-5, c.dtype)))
-                                     : std::nullopt),
+      final_norm(child("final_norm", FinalNorm(c.norm, c.embedding, c.dtype))),
       toprobs(child("toprobs", Linear(c.embedding, c.vocabulary, Bias::yes, c.dtype))) {}
 
 Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
@@ -48,9 +47,7 @@ Tensor GTransformer::embed(const Ids& tokens, int64_t start) const {
   return unify_embeddings(cat({token, position}, -1));
 }
 
-Tensor GTransformer::log_probs(const Tensor& x) const {
-  return log_softmax(toprobs(final_norm ? (*final_norm)(x) : x), -1);
-}
+Tensor GTransformer::log_probs(const Tensor& x) const { return log_softmax(toprobs(final_norm(x)), -1); }
 
 Tensor GTransformer::operator()(const Ids& tokens) const {
   Tensor x = embed(tokens);

@@ -5,7 +5,6 @@
 // transformer blocks under a causal mask, and a projection to log-probabilities. P. Bloem: "Transformers from scratch"
 // (2019), whose PyTorch code names the parameters.
 
-#include <optional>
 #include <vector>
 
 #include "nn/language_model.h"
@@ -46,7 +45,7 @@ class GTransformer : public LanguageModel {
   Embedding token_embedding, pos_embedding;
   Linear unify_embeddings;
   std::vector<TransformerBlock> tblocks;
-  std::optional<LayerNorm> final_norm;  // after pre-norm blocks, which leave their sum as it is
+  FinalNorm final_norm;
   Linear toprobs;
 
  private:

@@ -36,4 +36,16 @@ class Residual : public Module {
   Norm norm_;
 };
 
+/// What comes after the last of a stack of layers: with Norm::pre, which leaves their sum as it is, a normalization.
+class FinalNorm : public Module {
+ public:
+  FinalNorm(Norm norm, int64_t width, DType dtype = DType::f32) {
+    if (norm == Norm::pre) layer_norm_ = merged(LayerNorm(width, 1e-5, dtype));
+  }
+  Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : x; }
+
+ private:
+  std::optional<LayerNorm> layer_norm_;
+};
+
 }  // namespace reel::nn

@@ -23,9 +23,7 @@ TransformerClassifier::TransformerClassifier(const Config& c)
           child("token_embedding", Embedding(c.vocabulary, c.embedding, c.embedding_deviation, c.block.dtype))),
       pos_embedding(child("pos_embedding", start_of_positions(c))),
       tblocks(children("tblocks", c.depth, [&] { return TransformerBlock(c.embedding, c.heads, c.block); })),
-      final_norm(c.block.norm == Norm::pre
-                     ? std::optional(child("final_norm", LayerNorm(c.embedding, 1e-5, c.block.dtype)))
-                     : std::nullopt),
+      final_norm(child("final_norm", FinalNorm(c.block.norm, c.embedding, c.block.dtype))),
       toprobs(child("toprobs", Linear(c.embedding, c.classes, Bias::yes, c.block.dtype))),
       drop(child("drop", Dropout(c.block.dropout))),
       config_(c) {}
@@ -47,8 +45,7 @@ Tensor TransformerClassifier::logits(const Ids& tokens) const {
   Tensor x = embed(tokens);  // (B, T, D)
   const Mask hidden = mask(tokens);
   for (const TransformerBlock& block : tblocks) x = block(x, hidden);
-  if (final_norm) x = (*final_norm)(x);
-  return toprobs(pool(config_.pooling, x, padding_of(tokens)));  // (B, classes)
+  return toprobs(pool(config_.pooling, final_norm(x), padding_of(tokens)));  // (B, classes)
 }
 
 std::vector<Tensor> TransformerClassifier::attention_maps(const Ids& tokens) const {

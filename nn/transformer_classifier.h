@@ -42,7 +42,7 @@ class TransformerClassifier : public Classifier {
 
   Embedding token_embedding, pos_embedding;
   std::vector<TransformerBlock> tblocks;
-  std::optional<LayerNorm> final_norm;  // after pre-norm blocks, which leave their sum as it is
+  FinalNorm final_norm;
   Linear toprobs;
   Dropout drop;
 

@@ -68,8 +68,8 @@ class Optimizer {
   };
 
   Optimizer(const ParameterGroups& groups, double learning_rate, std::vector<std::string> moment_names);
-  /// Changes slot.parameter, which has a gradient, and its moments. `step` counts from 1.
-  virtual void update(const Slot& slot, double step) = 0;
+  /// Changes the numbers of slot.parameter, which has a gradient, and of its moments. t counts steps from 1.
+  virtual void update(const Slot& slot, double t) = 0;
 
  private:
   double learning_rate_ = 0;
@@ -91,7 +91,7 @@ class SGD : public Optimizer {
   explicit SGD(const ParameterGroups& groups, const SGDOptions& options = {});
 
  private:
-  void update(const Slot& slot, double step) override;
+  void update(const Slot& slot, double t) override;
   SGDOptions options_;
 };
 
@@ -122,7 +122,7 @@ class Adam : public Optimizer {
   Adam(const ParameterGroups& groups, const AdamOptions& options, Decay decay);
 
  private:
-  void update(const Slot& slot, double step) override;
+  void update(const Slot& slot, double t) override;
   AdamOptions options_;
   Decay decay_;
 };

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "apps/classify/corpus.h"
 #include "apps/classify/evaluate.h"
@@ -14,6 +14,7 @@
 #include "apps/common/texts.h"
 #include "apps/common/words.h"
 #include "apps/training/config_of.h"
+#include "apps/training/score.h"
 #include "data/file.h"
 #include "data/printable.h"
 
@@ -71,18 +72,19 @@ struct Part {
   EncodedTexts texts;
 };
 
-/// The test part of the data; other texts as a whole; or what the run has set aside. It learnt from `learnt`.
+/// The test part of the data; other texts as a whole; or what the run has set aside. `learnt` is what it was trained
+/// on.
 Part part_to_score(const Checkpoint& saved, const TrainedClassifier& trained, const EvalConfig& c,
                    const std::string& learnt) {
   auto encoded = [&](const data::LabelledText& texts) { return encode(texts, *trained.tokenizer, trained.config); };
   if (const auto test = read_classify_test(trained.config, trained.classes)) return {"test", encoded(*test)};
   if (!c.data.empty()) {
-    const EncodedTexts texts = encoded(read_other_part(c.data, trained));
+    EncodedTexts texts = encoded(read_other_part(c.data, trained));
     if (is_training_part(c.data, learnt)) {
       std::cerr << "classify eval: " << data::printable(c.from) << " was trained on " << data::printable(c.data)
                 << ", which is scored as a whole: much of it the model may have learnt" << std::endl;
     }
-    return {data::printable(c.data), texts};
+    return {data::printable(c.data), std::move(texts)};
   }
   if (trained.config.final_run) {
     fail(learnt, " no longer has the test part that the run was scored on; put it back, or name one with --data");

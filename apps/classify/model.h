@@ -19,9 +19,9 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& config, st
 /// A trained model, what its tokens and classes mean, and the options it was trained with.
 struct TrainedClassifier {
   ClassifyConfig config;
-  std::optional<data::WordTokenizer> tokenizer;
-  std::vector<std::string> classes;
-  std::unique_ptr<nn::Classifier> model;
+  std::optional<data::WordTokenizer> tokenizer{};
+  std::vector<std::string> classes{};
+  std::unique_ptr<nn::Classifier> model{};
 };
 
 /// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,

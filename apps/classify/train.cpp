@@ -12,6 +12,7 @@
 #include "apps/report/spread.h"
 #include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
+#include "apps/training/score.h"
 #include "apps/training/trainer.h"
 #include "autograd/tape.h"
 #include "data/batch_sampler.h"
@@ -189,7 +190,7 @@ void train(Options& options, ClassifyConfig& config) {
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
   if (!saved) {
     const auto texts = corpus.train.tokens.size() + corpus.scored.tokens.size(), classes = corpus.classes.size();
-    if (2 * classes > texts) {
+    if (classes > 2 && 2 * classes > texts && !data::has_class_folders(config.data)) {
       std::cerr << "classify train: " << texts << " texts are of " << classes
                 << " classes; are the columns of labels and texts exchanged?" << std::endl;
     }

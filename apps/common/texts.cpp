@@ -53,9 +53,9 @@ void answer_texts(const std::vector<std::string>& arguments, const std::string& 
 }
 
 void warn_of_text(const std::string& command, const std::string& text, const data::CutTokens& tokens,
-                  const std::string& which) {
+                  const std::string& limit) {
   const std::string shown = in_quotes(excerpt(text, 60));
-  if (tokens.is_cut) std::cerr << command << ": " << shown << " is longer than " << which << std::endl;
+  if (tokens.is_cut) std::cerr << command << ": " << shown << " is longer than " << limit << std::endl;
   if (data::all_unknown(tokens.tokens)) {
     std::cerr << command << ": of " << shown << " the model knows no word that it reads" << std::endl;
   }

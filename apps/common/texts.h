@@ -1,5 +1,6 @@
 #pragma once
-// The texts that a program is to answer: its arguments or, where there are none, the lines of standard input.
+// The texts that a program is to answer: its arguments or, where there are none, the lines of standard input; and what
+// it says of those that it could not read whole.
 
 #include <functional>
 #include <iosfwd>
@@ -19,9 +20,9 @@ namespace reel::apps {
 void answer_texts(const std::vector<std::string>& arguments, const std::string& unit, std::istream& in,
                   const std::function<void(const std::string& text)>& answer);
 
-/// Says, in the name of `command`, if of a text that it answers a part was left out, and `which`, or if the model knows
-/// none of its words.
+/// Says on stderr, in the name of `command`, if a text that it answers was cut, "is longer than " + limit, and if the
+/// model knows none of its words.
 void warn_of_text(const std::string& command, const std::string& text, const data::CutTokens& tokens,
-                  const std::string& which);
+                  const std::string& limit);
 
 }  // namespace reel::apps

@@ -18,8 +18,8 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& config, std:
 /// A trained model, its tokenizer and the options it was trained with.
 struct TrainedModel {
   GenerateConfig config;
-  std::unique_ptr<data::Tokenizer> tokenizer;
-  std::unique_ptr<nn::LanguageModel> model;
+  std::unique_ptr<data::Tokenizer> tokenizer{};
+  std::unique_ptr<nn::LanguageModel> model{};
 };
 
 /// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,

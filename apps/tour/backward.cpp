@@ -1,4 +1,5 @@
 #include <ostream>
+#include <string_view>
 
 #include "apps/common/numbers.h"
 #include "apps/tour/page.h"
@@ -6,7 +7,7 @@
 #include "autograd/creation.h"
 #include "autograd/ops.h"
 #include "autograd/tape.h"
-#include "data/joined.h"
+#include "data/pieces.h"
 
 namespace reel::apps {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 Lines entries(const Tape& tape) {
   std::vector<Words> rows;
   const std::string list = tape.to_string();
-  for (const std::string_view line : data::split_at("\n", list)) {
-    const std::vector<std::string_view> columns = data::split_at("  ", line);
+  for (const std::string_view line : data::split_at(list, "\n")) {
+    const std::vector<std::string_view> columns = data::split_at(line, "  ");
     if (!line.empty()) rows.emplace_back(columns.begin(), columns.end());
   }
   return align(rows, 4);

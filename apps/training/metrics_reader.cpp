@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "autograd/error.h"
-#include "data/joined.h"
+#include "data/pieces.h"
 
 namespace reel::apps {
 
@@ -22,11 +22,11 @@ std::map<std::string, std::vector<Point>> read_metrics(const std::filesystem::pa
   };
   next_line();
   const std::string header = line;
-  const std::vector<std::string_view> names = data::split_at(",", header);
+  const std::vector<std::string_view> names = data::split_at(header, ",");
 
   std::vector<std::vector<Point>> curves(names.size());
   for (std::int64_t number = 2; next_line(); ++number) {
-    const std::vector<std::string_view> cells = data::split_at(",", line);
+    const std::vector<std::string_view> cells = data::split_at(line, ",");
     auto parse = [&](std::string_view cell) {
       double value = 0;
       const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);

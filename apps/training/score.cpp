@@ -11,7 +11,7 @@
 namespace reel::apps {
 namespace {
 
-/// Whether logits[target] is the largest, or the first of the largest; not where a score is NaN. An argmax says the
+/// Whether logits[target] is the largest, or the first of the largest; not where a logit is NaN. An argmax says the
 /// same but takes twenty times as long, which would show in a training step.
 template <class T>
 bool is_largest(const T* logits, std::int64_t count, std::int64_t target) {
@@ -71,8 +71,8 @@ void check_finite(const Score& score, const std::string& model) {
 std::string line_of_tokens(const Score& score) {
   const double perplexity = score.perplexity();
   return text("loss ", fixed(score.loss, 4), " nats  bits ", fixed(score.bits(), 4), "  perplexity ",
-              perplexity < 1e6 ? fixed(perplexity, 3) : short_number(perplexity, 4), "  accuracy ",
-              fixed(score.accuracy, 4), "  tokens ", score.predictions);
+              perplexity < 1e6 || std::isinf(perplexity) ? fixed(perplexity, 3) : short_number(perplexity, 4),
+              "  accuracy ", fixed(score.accuracy, 4), "  tokens ", score.predictions);
 }
 
 std::string line_of_texts(const Score& score) {

@@ -34,7 +34,7 @@ std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& conf
 }
 
 data::CutTokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {
-  const data::CutTokens words = data::cut_to(data::encode(tokenizer, text), length, data::Keep::start);
+  const data::CutTokens words = data::cut_to(tokenizer.encode(text, data::Unseen::replace), length, data::Keep::start);
   return {data::enclosed(words.tokens), words.is_cut};
 }
 

@@ -5,6 +5,7 @@
 #include "apps/common/command.h"
 #include "apps/common/texts.h"
 #include "apps/training/config_of.h"
+#include "apps/training/score.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"

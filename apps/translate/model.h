@@ -17,8 +17,8 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& config, c
 /// A model, the words of both its languages, and the options it is trained with.
 struct TrainedTranslator {
   TranslateConfig config;
-  std::optional<TokenizerPair> tokenizers;
-  std::unique_ptr<nn::Translator> model;
+  std::optional<TokenizerPair> tokenizers{};
+  std::unique_ptr<nn::Translator> model{};
 };
 
 /// From a checkpoint: `config` must be its own (config_of) in all that the model depends on. Throws, naming the file,

@@ -2,7 +2,8 @@
 // Sums and maxima along one axis of a contiguous array seen as (outer, count, inner):
 // out[o, i] = sum over c of x[o, c, i].
 //
-// The order of a sum depends on these three sizes alone.
+// The order of a sum depends on these three sizes alone. Long ones are cut, so that the rounding error grows much more
+// slowly than the number of terms: rows into runs, whose sums are added in f64, columns into halves.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,7 @@
 #include "autograd/ops/dropout.h"
 
+#include <utility>
+
 #include "autograd/creation.h"
 #include "autograd/error.h"
 #include "autograd/ops.h"

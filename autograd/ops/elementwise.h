@@ -80,9 +80,9 @@ struct Elements {
   friend Elements sigmoid(const Elements& x) { return 1.0 / (1.0 + exp(-x)); }
 
   friend Elements sign(const Elements& x) {
-    const Elements zero = 0.0, one = 1.0;
+    const Elements zero = 0.0, one = 1.0, minus_one = -1.0;
     return kernels::select(x.vector > zero.vector, one.vector,
-                           kernels::select(x.vector < zero.vector, kernels::negate(one.vector), zero.vector));
+                           kernels::select(x.vector < zero.vector, minus_one.vector, zero.vector));
   }
 
   /// A NaN in either stays.

@@ -52,7 +52,7 @@ Tensor cat(const std::vector<Tensor>& parts, int some_axis) {
 
 Tensor stack(const std::vector<Tensor>& parts, int some_axis) {
   if (parts.empty()) fail("stack: there is nothing to join; need at least one tensor");
-  const int axis = new_axis("stack", some_axis, parts[0].rank());
+  const int axis = new_axis("stack", some_axis, parts[0].shape());
   std::vector<Tensor> unsqueezed;
   for (const Tensor& part : parts) {
     check_same_dtype("stack", parts[0], part);

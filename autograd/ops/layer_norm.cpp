@@ -1,6 +1,7 @@
 #include "autograd/kernels/layer_norm.h"
 
 #include <cmath>
+#include <utility>
 
 #include "autograd/error.h"
 #include "autograd/ops.h"
@@ -20,8 +21,8 @@ const T* data_if_any(const Tensor& x) {
 /// dx = rstd (dx̂ - mean(dx̂) - x̂ mean(dx̂ x̂)), dweight = dy x̂, dbias = dy. For second derivatives.
 void composed_backward(const Tensor& x, const Tensor& weight, double epsilon, const Tensor& dy, Grads& grads) {
   auto row_mean = [](const Tensor& values) { return mean(values, {-1}, KeepDim::yes); };
-  const Tensor centered = x - row_mean(x);
-  const Tensor rstd = pow(row_mean(centered * centered) + epsilon, -0.5);
+  const Tensor centered = x - row_mean(x), variance = row_mean(centered * centered);
+  const Tensor rstd = pow(variance + epsilon, -0.5) + variance * 0.0;  // NaN where that is infinite
   const Tensor xhat = centered * rstd;
   const Tensor dxhat = weight.defined() ? dy * weight : dy;
   grads.add(0, rstd * (dxhat - row_mean(dxhat) - xhat * row_mean(dxhat * xhat)));

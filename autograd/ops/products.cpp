@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "autograd/error.h"
 #include "autograd/kernels/matmul.h"

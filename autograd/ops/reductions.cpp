@@ -64,8 +64,12 @@ double count_over(const Tensor& x, const std::vector<int>& axes) {
   return count;
 }
 
-void check_not_empty(const char* operation, const Tensor& x, int axis) {
+/// Throws unless ids can say where on the axis the largest element is.
+void check_searchable(const char* operation, const Tensor& x, int axis) {
   if (x.size(axis) == 0) fail(operation, ": axis ", axis, " of ", x.shape(), " is empty; there is no largest element");
+  if (x.size(axis) > most_ids) {
+    fail(operation, ": axis ", axis, " of ", x.shape(), " is too long; ids can tell ", most_ids, " places apart");
+  }
 }
 
 }  // namespace
@@ -98,15 +102,14 @@ Tensor var(const Tensor& x, const std::vector<int>& some_axes, int correction, K
 
 Max max(const Tensor& x, int some_axis) {
   const int axis = normal_axis("max", some_axis, x.rank());
-  check_not_empty("max", x, axis);
+  check_searchable("max", x, axis);
   const Ids indices = argmax(x, axis);
   return {squeeze(gather(x, axis, indices.unsqueeze(axis)), axis), indices};
 }
 
 Ids argmax(const Tensor& x, int some_axis) {
   const int axis = normal_axis("argmax", some_axis, x.rank());
-  check_not_empty("argmax", x, axis);
-  if (x.size(axis) > most_ids) fail("argmax: axis ", axis, " of ", x.shape(), " is too long for ids of 32 bits");
+  check_searchable("argmax", x, axis);
   const Folded folded(x.shape(), axis, axis);
   const Tensor values = contiguous_values(x);
   Ids result = Ids::zeros(without(x.shape(), {axis}));

@@ -168,7 +168,7 @@ Tensor squeeze(const Tensor& x, int some_axis) {
 }
 
 Tensor unsqueeze(const Tensor& x, int some_axis) {
-  const int axis = new_axis("unsqueeze", some_axis, x.rank());
+  const int axis = new_axis("unsqueeze", some_axis, x.shape());
   Shape shape = x.shape();
   Strides strides = x.strides();
   shape.insert(axis, 1);

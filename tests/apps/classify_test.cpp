@@ -160,8 +160,12 @@ TEST_CASE("texts that are learnt as labels are noticed", "[classify]") {
   for (int i = 0; i < 20; ++i) table += reel::text(i % 2 ? "good" : "bad", "\treview number ", i, '\n');
   here.write("swapped.tsv", table);
   const std::string options = "-e 1 --data swapped.tsv --out run";
-  const Outcome right = here.must_train("classify", options);
-  CHECK_THAT(right.err, !ContainsSubstring("exchanged"));
+  here.write("few.tsv", "label\ttext\ngood\tone\nbad\ttwo\ngood\tthree\n");
+  for (const char* name : {"a", "b", "c"}) here.write("folders/train/" + std::string(name) + "/1.txt", "some text");
+  for (const char* data : {"swapped.tsv", "few.tsv", "folders"}) {
+    const Outcome right = here.must_train("classify", options + " --data " + data);
+    CHECK_THAT(right.err, !ContainsSubstring("exchanged"));
+  }
   const Outcome swapped = here.must_train("classify", options + " --label-column text --text-column label");
   CHECK_THAT(swapped.err, ContainsSubstring("classify train: 20 texts are of 20 classes; are the columns of labels and "
                                             "texts exchanged?\n"));

@@ -48,7 +48,7 @@ TEST_CASE("what is not a number is never right", "[score]") {
   for (std::int32_t target : {0, 1}) CHECK(count_hits(scores, Ids({2}, {target, target})).right == 0);
 }
 
-TEST_CASE("a target for each place, and a score for each target", "[score]") {
+TEST_CASE("a target for each place, and a logit for each target", "[score]") {
   CHECK_THROWS_WITH(count_hits(zeros({2, 3}), Ids({3}, {0, 0, 0})),
                     ContainsSubstring("logits (2, 3) need a target for every 3 of them; there are 3"));
   CHECK_THROWS_WITH(count_hits(zeros({1, 3}), Ids({1}, {3})), ContainsSubstring("the target 3 is none of 3 logits"));
@@ -76,7 +76,7 @@ TEST_CASE("a score is one line", "[score]") {
     CHECK_THAT(line, ContainsSubstring(loss < 13.5   ? "perplexity 442413.392 "
                                        : loss < 15   ? "perplexity 1.203e6 "
                                        : loss < 1000 ? "perplexity 1.014e304 "
-                                                     : "perplexity inf "));
+                                                     : "perplexity ∞ "));
   }
   CHECK(line_of_texts(score) == "accuracy 0.4711  loss 1.7741 nats  texts 111539");
 }

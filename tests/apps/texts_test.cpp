@@ -1,5 +1,6 @@
 #include "apps/common/texts.h"
 
+#include <iostream>
 #include <sstream>
 
 #include "apps/common/options.h"
@@ -60,4 +61,18 @@ TEST_CASE("a line is answered before the next is read", "[texts]") {
   std::vector<std::streamoff> places;
   answer_texts({}, "TEXT", in, [&](const std::string&) { places.push_back(in.tellg()); });
   CHECK(places == std::vector<std::streamoff>{4, 8});
+}
+
+TEST_CASE("what a model cannot read of a text is said", "[texts]") {
+  std::ostringstream err;
+  auto* const before = std::cerr.rdbuf(err.rdbuf());
+  warn_of_text("classify predict", "a whole text", {{reel::data::unknown_id, 7}, false}, "--max 3");
+  CHECK(err.str().empty());
+  warn_of_text("classify predict", "a\nlong text", {{reel::data::unknown_id, 7}, true},
+               "--max 2; only its end is read");
+  CHECK(err.str() == "classify predict: \"a long text\" is longer than --max 2; only its end is read\n");
+  err.str("");
+  warn_of_text("classify predict", "x", {{reel::data::unknown_id}, false}, "");
+  CHECK(err.str() == "classify predict: of \"x\" the model knows no word that it reads\n");
+  std::cerr.rdbuf(before);
 }

@@ -110,6 +110,14 @@ TEST_CASE("a row whose squares are infinite has no variance") {
   const Values y = layer_norm(x, {}, {}).to_vector();
   CHECK(same_values({y[0], y[1], y[2]}, Values(3, not_a_number)));
   check_close({y[3], y[4], y[5]}, composed(f64({3}, {1, 2, 3}), {}, {}).to_vector(), 1e-5);
+  for (const CreateGraph create : {CreateGraph::no, CreateGraph::yes}) {
+    const Tensor leaf = copy_of(x).set_requires_grad();
+    Tape tape;
+    const Tensor loss = sum(sin(layer_norm(leaf, {}, {})));
+    const Values dx = tape.gradients(loss, {leaf}, create)[0].to_vector();
+    CHECK(same_values({dx[0], dx[1], dx[2]}, Values(3, not_a_number)));
+    CHECK(std::isfinite(dx[3]));
+  }
 }
 
 TEST_CASE("layer_norm of nothing") {

@@ -1,13 +1,11 @@
 // What autograd/README.md shows to whoever adds an operation is what works.
 
-#include <algorithm>
-#include <sstream>
-#include <string>
+#include <utility>
 
 #include "autograd/gradcheck.h"
 #include "autograd/ops/elementwise.h"
-#include "data/file.h"
 #include "tests/autograd/values.h"
+#include "tests/readme_code.h"
 
 using namespace reel;
 using namespace reel::tests;
@@ -22,13 +20,6 @@ Tensor witch(const Tensor& x) {
                 [slope, x](Tensor dy, Grads& grads) { grads.add(0, chain(grads, std::move(dy), slope, x)); });
 }
 
-/// The text from `begin` to `end`, the latter included.
-std::string part_of(const std::string& whole, const std::string& begin, const std::string& end) {
-  const std::size_t from = whole.find(begin), to = whole.find(end, from);
-  REQUIRE(to != std::string::npos);
-  return whole.substr(from, to + end.size() - from);
-}
-
 }  // namespace
 
 TEST_CASE("the operation of autograd/README.md has the derivatives that it states") {
@@ -38,14 +29,7 @@ TEST_CASE("the operation of autograd/README.md has the derivatives that it state
 }
 
 TEST_CASE("the operation of autograd/README.md is the one that is tested") {
-  const std::string root = REEL_SOURCE_DIR;
-  const std::string begin = "/// y = x / (1 + x²)", end = "\n}\n";
-  const std::string shown = part_of(data::read_file(root + "/autograd/README.md"), "    " + begin, "\n    }\n");
-  std::istringstream lines(shown);
-  std::string unindented;
-  for (std::string line; std::getline(lines, line);)
-    unindented += line.substr(std::min<std::size_t>(4, line.size())) + '\n';
-  CHECK(unindented == part_of(data::read_file(root + "/tests/autograd/readme_test.cpp"), begin, end));
+  CHECK(shows("autograd/README.md", "tests/autograd/readme_test.cpp", "/// y = x / (1 + x²)", "\n}\n"));
 }
 
 TEST_CASE("a chain rule may spread a gradient over what was summed") {

@@ -129,6 +129,12 @@ TEST_CASE("max and argmax along an empty axis are refused, each by its name") {
   CHECK(max(zeros({2, 0}), 0).values.shape() == Shape{0});
 }
 
+TEST_CASE("max and argmax are refused where ids could not tell places apart") {
+  const Tensor x = zeros({1}).expand({most_ids + 1});  // one number in memory
+  CHECK_THROWS_WITH(max(x, 0), ContainsSubstring("max: axis 0 of (2147483649,) is too long"));
+  CHECK_THROWS_WITH(argmax(x, 0), ContainsSubstring("argmax: axis 0 of (2147483649,) is too long"));
+}
+
 TEST_CASE("the first of equal ones gets the gradient of max") {
   const auto largest = [](const Tensor& x) { return max(x, 0).values; };
   CHECK(gradient_of(largest, f64({4}, {1, 5, 5, 2})) == Values{0, 1, 0, 0});

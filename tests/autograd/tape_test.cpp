@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "autograd/ops/elementwise.h"
 #include "tests/autograd/values.h"

@@ -8,6 +8,7 @@
 #include "autograd/row_gradient.h"
 #include "optim/clip.h"
 #include "tests/autograd/values.h"
+#include "tests/readme_code.h"
 #include "tests/threads.h"
 
 using namespace reel;
@@ -15,6 +16,14 @@ using namespace reel::optim;
 using namespace reel::tests;
 
 namespace {
+
+struct SignDescent : optim::Optimizer {
+  SignDescent(const optim::ParameterGroups& groups, double rate) : Optimizer(groups, rate, {}) {}
+  void update(const Slot& slot, double) override {
+    const Tensor &x = slot.parameter, g = x.grad();
+    copy(x - learning_rate() * g / (abs(g) + 1e-12), x);
+  }
+};
 
 /// Sets the gradient and makes one step.
 void step(Optimizer& optimizer, Tensor parameter, const Values& gradient) {
@@ -495,18 +504,16 @@ TEST_CASE("optimizer: a parameter that is given twice is refused, equal ones are
 }
 
 TEST_CASE("optimizer: an update of one's own may be written with operations, while the tape lives") {
-  struct Descent : Optimizer {
-    explicit Descent(const std::vector<Tensor>& parameters) : Optimizer(parameters, 0.5, {}) {}
-    void update(const Slot& slot, double) override {
-      copy(slot.parameter - slot.parameter.grad() * learning_rate(), slot.parameter);
-    }
-  };
-  const Tensor x = tensor({2}, {1, 2}).set_requires_grad();
-  Descent optimizer({x});
+  const Tensor x = tensor({2}, {1, -2}).set_requires_grad();
+  SignDescent optimizer({x}, 0.5);
   Tape tape;
   tape.backward(sum(x * x));
   optimizer.step();
-  CHECK(x.to_vector() == std::vector<double>{0, 0});
+  check_close(x.to_vector(), Values{0.5, -1.5}, 1e-6);
+}
+
+TEST_CASE("optimizer: the one of optim/README.md is the one that is tested") {
+  CHECK(shows("optim/README.md", "tests/optim/optimizer_test.cpp", "struct SignDescent", "\n};\n"));
 }
 
 TEST_CASE("optimizer: an update that throws is no step") {
