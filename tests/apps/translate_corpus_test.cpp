@@ -23,6 +23,7 @@ TEST_CASE("a sentence is framed, and cut where it is too long", "[translate]") {
   const data::CutTokens cut = encode_sentence("c other b", tokenizer, 2);
   CHECK(cut.tokens == Tokens{data::start_id, 6, data::unknown_id, data::end_id});
   CHECK(cut.is_cut);
+  CHECK(encode_sentence("<br />", tokenizer, 2).tokens == Tokens{data::start_id, data::end_id});  // has no words
 }
 
 TEST_CASE("a target that is cut has no end", "[translate]") {
