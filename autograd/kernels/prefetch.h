@@ -26,11 +26,16 @@ struct Lines {
   int64_t left, left_in_row;  // of all, and of its row
   int64_t in_row, gap;        // lines in a row, and bytes from the end of its last to the first of the row below
 
+  /// Asks for the next line. Of one row, several may be fetched before they are counted off.
   [[gnu::always_inline]] void fetch() {
     __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
-    --left;
     next += cache_line;
-    if (--left_in_row == 0) {
+  }
+
+  void count_off(int64_t fetched) {
+    left -= fetched;
+    left_in_row -= fetched;
+    if (left_in_row == 0) {
       next += static_cast<std::uintptr_t>(gap);
       left_in_row = in_row;
     }

@@ -23,6 +23,7 @@ Addresses taken(Upcoming& upcoming, int64_t most = 1'000'000) {
     if (!next) break;
     lines.push_back(line_of(next->next));
     next->fetch();
+    next->count_off(1);
   }
   return lines;
 }
@@ -113,31 +114,38 @@ TEST_CASE("prefetch: tiles fetch what is upcoming, each of them as much, and go 
   constexpr int64_t depth = 100, width = 2 * lanes<float>, tiles = 3;
   const std::vector<float> a(tiles * tile_rows * depth), b(depth * width), memory(200'000);
   std::vector<float> c(tiles * tile_rows * width);
-  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
-  auto fetched = [&](int64_t count, int64_t announced) {
-    Upcoming upcoming;
-    upcoming.add(Matrix<const float>{memory.data(), announced, 1}, 1, announced);
-    const int64_t all = upcoming.next()->left;
-    tile_kernels_for<float>(width)[tile_rows - 1]({.count = count,
-                                                   .depth = depth,
-                                                   .a = {a.data(), depth, 1},
-                                                   .a_step = tile_rows * depth,
-                                                   .b = b.data(),
-                                                   .b_stride = width,
-                                                   .c = c.data(),
-                                                   .c_stride = width,
-                                                   .width = width},
-                                                  upcoming);
-    const Lines* const left = upcoming.next();
-    if (!left) return all;
-    CHECK(left->next == first + static_cast<std::uintptr_t>((all - left->left) * cache_line));
-    return all - left->left;
+  const Dense dense = GENERATE(Dense::neither, Dense::rows, Dense::columns);
+  const Matrix<const float> its_a =
+      dense == Dense::columns ? Matrix<const float>{a.data(), 1, tile_rows} : Matrix<const float>{a.data(), depth, 1};
+  // Fetches for `count` tiles what is announced: returns how much, and checks that the rest is still to come.
+  auto fetched = [&](int64_t count, Matrix<const float> announced, int64_t rows, int64_t columns) {
+    Upcoming upcoming, all;
+    upcoming.add(announced, rows, columns);
+    all.add(announced, rows, columns);
+    const TileColumn<float> column{.count = count,
+                                   .depth = depth,
+                                   .a = its_a,
+                                   .a_step = tile_rows * depth,
+                                   .b = b.data(),
+                                   .b_stride = width,
+                                   .c = c.data(),
+                                   .c_stride = width,
+                                   .width = width};
+    tile_kernels_for<float>(width, dense)[tile_rows - 1](column, upcoming);
+    const Addresses expected = taken(all), left = taken(upcoming);
+    REQUIRE(left.size() < expected.size());
+    CHECK(std::equal(left.begin(), left.end(), expected.end() - std::ssize(left)));
+    return std::ssize(expected) - std::ssize(left);
   };
-  const int64_t by_one = fetched(1, 200'000);
+  const Matrix<const float> one_row{memory.data(), 200'000, 1}, short_rows{memory.data(), 64, 1};
+  const int64_t by_one = fetched(1, one_row, 1, 200'000);
   CHECK(by_one >= depth / 4);
   CHECK(by_one < depth);
-  CHECK(fetched(tiles, 200'000) == tiles * by_one);
-  CHECK(fetched(tiles, 160) == 10 + (first % cache_line == 0 ? 0 : 1));  // all, and not one more
+  CHECK(fetched(tiles, one_row, 1, 200'000) == tiles * by_one);
+  CHECK(fetched(1, short_rows, 1000, 40) == by_one);
+  CHECK(fetched(tiles, short_rows, 1000, 40) == tiles * by_one);
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
+  CHECK(fetched(tiles, one_row, 1, 160) == 10 + (first % cache_line == 0 ? 0 : 1));  // all, and not one more
 }
 
 TEST_CASE("prefetch: the next item is announced as long as its thread works on one, and the last has none") {
