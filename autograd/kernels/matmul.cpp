@@ -184,7 +184,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
   const Matrix<const T> a = rows_of_a(x, slab, tiles);
   const T* packed_a = tiles_of_a(x, slab, tiles);
   const int64_t packed_size = packed_tile_size<T>(slab.depths.size());
-  const Dense dense = packed_a ? Dense::columns : dense_lines(a);
+  const Dense lines_of_a = dense_lines(a);  // columns, if tiles are packed
   const bool copies = x.packs_panels() && x.b.col_stride == 1 && tiles.size() > 1;
   const int64_t copying_tile = copies ? widest_tile(x, slab.depths, tiles) : tiles.end;
   Upcoming& upcoming = Upcoming::of_this_thread();
@@ -226,7 +226,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     if (x.packs_panels()) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
-        multiply_tiles({copying_tile, copying_tile + 1}, copying_kernels<T>(dense), b, {panel, 0, panel_width<T>});
+        multiply_tiles({copying_tile, copying_tile + 1}, copying_kernels<T>(lines_of_a), b, {panel, 0, panel_width<T>});
         left = copying_tile == tiles.begin ? Range{tiles.begin + 1, tiles.end} : Range{tiles.begin, copying_tile};
       } else {
         pack_panel(x.b.at(slab.depths.begin, columns.begin), slab.depths.size(), columns.size(), panel);
@@ -238,7 +238,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
       multiply_tiles(tiles, column_copying_kernels<T>(), b, {packed, packed_size, tile_stride<T>});
       packed_a = packed;
     } else {
-      multiply_tiles(left, tile_kernels_for<T>(columns.size(), dense), b, {});
+      multiply_tiles(left, tile_kernels_for<T>(columns.size(), lines_of_a), b, {});
     }
   }
 }

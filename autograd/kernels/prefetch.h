@@ -23,15 +23,16 @@ bool stays_near(int64_t numbers) {
 /// The lines of a matrix that are not fetched yet, row after row.
 struct Lines {
   std::uintptr_t next;        // an address in the next one
-  int64_t left, left_in_row;  // of all, and of its row
+  int64_t left, left_in_row;  // of all, and of its row, of which some are as long as any are
   int64_t in_row, gap;        // lines in a row, and bytes from the end of its last to the first of the row below
 
-  /// Asks for the next line. Of one row, several may be fetched before they are counted off.
+  /// Asks for the next line, to be counted off later; several of a row may be, together.
   [[gnu::always_inline]] void fetch() {
     __builtin_prefetch(reinterpret_cast<const void*>(next), 0, 2);
     next += cache_line;
   }
 
+  /// No more than are left in the row.
   void count_off(int64_t fetched) {
     left -= fetched;
     left_in_row -= fetched;

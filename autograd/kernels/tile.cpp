@@ -1,8 +1,6 @@
 #include "autograd/kernels/tile.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -14,9 +12,9 @@ namespace {
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// A high tile's last products are added row by row. While the others are added, memory is asked for more: with each of
-/// the first ones for a row of c, until it has all of them or half of these products are done; with each of the rest,
-/// or with every second one of a low tile, for a line of what the thread reads next (Upcoming).
+/// While products are added, memory is asked for more: with each of the first ones for a row of c, until it has all of
+/// them or half of these products are done; with each of the rest, or with every second one of a low tile, for a line
+/// of what the thread reads next (Upcoming). A high tile's last products come after that, row by row.
 constexpr int64_t last_products = tiles_are_low ? 0 : 3, products_per_line = tiles_are_low ? 2 : 1;
 
 /// A low tile has 12 FMAs and 8 loads for each product of its elements. They take 6 cycles, in which a core can begin
@@ -39,9 +37,6 @@ template <class X>
 /// move on once a turn: by constants, which compilers that unroll a loop leave to its loads.
 template <class T, int Rows, Dense dense>
 class Columns {
-  static constexpr bool one_address = dense == Dense::columns && tiles_are_low;
-  static constexpr bool has_row_5 = Rows > 5 && !one_address, has_row_10 = Rows > 10 && !one_address;
-
  public:
   explicit Columns(const Matrix<const T>& a)
       : stride_(opaque(a.row_stride * element)), three_strides_(opaque(3 * stride_)), step_(a.col_stride * element) {
@@ -78,6 +73,7 @@ class Columns {
 
   [[gnu::always_inline]] void move_on() {
     if constexpr (dense == Dense::rows && tiles_are_low) {
+      // Compilers are to see that addresses move on by constants, but still not to make one for each row.
       stride_ = opaque(stride_);
       three_strides_ = opaque(three_strides_);
       row_0_ += element;
@@ -90,6 +86,8 @@ class Columns {
  private:
   static_assert(Rows <= 15);
   static constexpr std::ptrdiff_t element = sizeof(T);
+  static constexpr bool one_address = dense == Dense::columns && tiles_are_low;
+  static constexpr bool has_row_5 = Rows > 5 && !one_address, has_row_10 = Rows > 10 && !one_address;
 
   std::ptrdiff_t stride_, three_strides_, step_;  // bytes
   const char *row_0_, *row_5_ = nullptr, *row_10_ = nullptr;
@@ -103,7 +101,7 @@ struct Extras {
 };
 
 /// Columns of a are fetched ahead where that pays: if they are dense and the tile is high.
-constexpr bool fetches_ahead(Dense a) { return a == Dense::columns && !tiles_are_low; }
+constexpr bool fetches_ahead(Dense lines_of_a) { return lines_of_a == Dense::columns && !tiles_are_low; }
 
 /// One tile of a column, whose a, c and copy are its own.
 template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
@@ -183,8 +181,8 @@ template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
   }
   if (fetches > 0) {
     Lines lines = *next;  // in registers
-    for (int64_t run; fetches > 0; fetches -= run) {
-      run = std::min(fetches, lines.left_in_row);
+    while (fetches > 0) {
+      const int64_t run = std::min(fetches, lines.left_in_row);
       // Two products can stand here side by side. Of four, GCC 12 no longer keeps all sums in their registers; but if
       // it unrolls the loop over lines, of which it does not know how many there are, it does.
 #pragma GCC unroll products_per_turn / products_per_line
@@ -194,6 +192,7 @@ template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
         for (int64_t q = 0; q < products_per_line; ++q) add_products();
       }
       lines.count_off(run);
+      fetches -= run;
     }
     *next = lines;
   }
@@ -203,7 +202,7 @@ template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
   // A high tile's last products are added row by row, so that a row is stored while others are still added up: next to
   // multiplications, stores take no time. But branches do: without anything else to add, there are none. If there are
   // fewer products than that, these are zeros. A low tile would have no registers for three rows of b.
-  std::array<RowOfB, last_products> b_rows = {};
+  RowOfB b_rows[std::max<int64_t>(last_products, 1)] = {};
   const T zero = 0;
   if (has_last) {
 #pragma GCC unroll 8
@@ -212,7 +211,7 @@ template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
 #pragma GCC unroll 8
       for (int64_t q = 0; q < last_products; ++q) copy_column(columns.data() + q * column.a.col_stride);
     }
-  } else if (last_products > 0) {
+  } else {
     columns = Columns<T, Rows, dense>({&zero, 0, 0});
   }
   const bool accumulate = column.epilogue.accumulate, relu = column.epilogue.relu;
@@ -225,8 +224,7 @@ template <class T, int Rows, int Vectors, Edge edge, Dense dense, Extras extras>
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i, row = opaque(row + c_stride)) {
 #pragma GCC unroll 8
-      for (int64_t q = 0; q < last_products; ++q)
-        add_product(i, last_columns[q][i], b_rows[static_cast<std::size_t>(q)]);
+      for (int64_t q = 0; q < last_products; ++q) add_product(i, last_columns[q][i], b_rows[q]);
       if constexpr (edge == Edge::half) sum[i][last] = widen(half_sum[i]);
       if constexpr (!plain) {
         if (accumulate) {
@@ -289,11 +287,11 @@ constexpr TileKernels<T> tile_kernels = []<int... I>(std::integer_sequence<int, 
 /// second to compile. There are none in f64, which is for checking gradients, nor for a low tile that copies b, one of
 /// many; and high tiles gain nothing by dense rows.
 template <class T, Extras extras = Extras{}>
-const TileKernels<T>& whole_kernels(Dense a) {
+const TileKernels<T>& whole_kernels(Dense lines_of_a) {
   if constexpr (std::is_same_v<T, float> && !(tiles_are_low && extras.copies_b)) {
-    if (a == Dense::columns) return tile_kernels<T, 2, Edge::whole, Dense::columns, extras>;
+    if (lines_of_a == Dense::columns) return tile_kernels<T, 2, Edge::whole, Dense::columns, extras>;
     if constexpr (tiles_are_low) {
-      if (a == Dense::rows) return tile_kernels<T, 2, Edge::whole, Dense::rows, extras>;
+      if (lines_of_a == Dense::rows) return tile_kernels<T, 2, Edge::whole, Dense::rows, extras>;
     }
   }
   return tile_kernels<T, 2, Edge::whole, Dense::neither, extras>;
@@ -312,14 +310,14 @@ const TileKernels<T>& tile_kernels_with(int64_t rest) {
 }  // namespace
 
 template <class T>
-const TileKernels<T>& tile_kernels_for(int64_t width, Dense a) {
-  if (width == 2 * lanes<T>) return whole_kernels<T>(a);
+const TileKernels<T>& tile_kernels_for(int64_t width, Dense lines_of_a) {
+  if (width == 2 * lanes<T>) return whole_kernels<T>(lines_of_a);
   return width > lanes<T> ? tile_kernels_with<T, 2>(width - lanes<T>) : tile_kernels_with<T, 1>(width);
 }
 
 template <class T>
-const TileKernels<T>& copying_kernels(Dense a) {
-  return whole_kernels<T, Extras{.copies_b = true}>(a);
+const TileKernels<T>& copying_kernels(Dense lines_of_a) {
+  return whole_kernels<T, Extras{.copies_b = true}>(lines_of_a);
 }
 
 template <class T>

@@ -50,8 +50,8 @@ using TileKernel = void (*)(const TileColumn<T>& column, Upcoming& upcoming);
 template <class T>
 using TileKernels = std::array<TileKernel<T>, static_cast<std::size_t>(tile_rows)>;
 
-/// Along which of its lines a matrix is dense. Tiles of full width gain by it, if it is an a: low ones find its
-/// elements with fewer instructions, high ones fetch columns ahead.
+/// Along which of its lines a matrix is dense, if that is known. In f32 tiles of full width gain by it: low ones find
+/// the elements of a with fewer instructions, high ones fetch its columns ahead.
 enum class Dense { neither, rows, columns };
 
 template <class T>
@@ -59,16 +59,17 @@ Dense dense_lines(const Matrix<const T>& x) {
   return x.row_stride == 1 ? Dense::columns : x.col_stride == 1 ? Dense::rows : Dense::neither;
 }
 
-/// The kernels for a width of 1 to 2 lanes<T>, and any a that lies so.
+/// The kernels for a width of 1 to 2 lanes<T>, and an a with these dense lines, or with any. They do not ask how far
+/// apart elements are along dense lines.
 template <class T>
-const TileKernels<T>& tile_kernels_for(int64_t width, Dense a = Dense::neither);
+const TileKernels<T>& tile_kernels_for(int64_t width, Dense lines_of_a = Dense::neither);
 
 /// How low kernels that copy may be. Tiles that share a panel are never lower.
 inline constexpr int lowest_copying_tile = tile_rows / 2;
 
 /// The kernels for the full width that copy b.
 template <class T>
-const TileKernels<T>& copying_kernels(Dense a);
+const TileKernels<T>& copying_kernels(Dense lines_of_a);
 
 /// Whether there are kernels that copy a, and those: for the full width, where the columns of a are dense. In f64,
 /// which is for checking gradients, they are not worth compiling.

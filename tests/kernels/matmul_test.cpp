@@ -9,6 +9,7 @@
 
 #include "autograd/kernels/machine.h"
 #include "autograd/kernels/simd.h"
+#include "autograd/kernels/tile.h"
 #include "tests/catch.h"
 #include "tests/threads.h"
 
@@ -170,6 +171,14 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
   // Rows of b are far apart, far for low tiles alone, or not.
   for (int64_t n : {int64_t{264}, 25 * lanes<TestType>, 12 * lanes<TestType>}) {
     check_product<TestType>(500, n, 70, Layout::rows, Layout::rows, false, true, true);
+  }
+}
+
+TEMPLATE_TEST_CASE("matmul in whole tiles of two heights, of every small depth", "[matmul]", float, double) {
+  for (Layout a : all_layouts) {
+    for (int64_t k = 0; k <= 2 * tile_rows + 4; ++k) {
+      check_product<TestType>(2 * tile_rows - 1, 4 * lanes<TestType>, k, a, Layout::rows, false, k % 2 == 1, false);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include "autograd/kernels/prefetch.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "autograd/kernels/tile.h"
 #include "tests/catch.h"
@@ -112,9 +113,10 @@ TEST_CASE("prefetch: one matrix after the other, until it is told to forget them
 
 TEST_CASE("prefetch: tiles fetch what is upcoming, each of them as much, and go on where the one before has stopped") {
   constexpr int64_t depth = 100, width = 2 * lanes<float>, tiles = 3;
-  const std::vector<float> a(tiles * tile_rows * depth), b(depth * width), memory(200'000);
+  const std::vector<float> a(tiles * tile_rows * depth, 1), b(depth * width, 1), memory(200'000);
   std::vector<float> c(tiles * tile_rows * width);
   const Dense dense = GENERATE(Dense::neither, Dense::rows, Dense::columns);
+  CAPTURE(static_cast<int>(dense));
   const Matrix<const float> its_a =
       dense == Dense::columns ? Matrix<const float>{a.data(), 1, tile_rows} : Matrix<const float>{a.data(), depth, 1};
   // Fetches for `count` tiles what is announced: returns how much, and checks that the rest is still to come.
@@ -132,10 +134,11 @@ TEST_CASE("prefetch: tiles fetch what is upcoming, each of them as much, and go 
                                    .c_stride = width,
                                    .width = width};
     tile_kernels_for<float>(width, dense)[tile_rows - 1](column, upcoming);
-    const Addresses expected = taken(all), left = taken(upcoming);
-    REQUIRE(left.size() < expected.size());
-    CHECK(std::equal(left.begin(), left.end(), expected.end() - std::ssize(left)));
-    return std::ssize(expected) - std::ssize(left);
+    const Addresses lines = taken(all), left = taken(upcoming);
+    REQUIRE(left.size() < lines.size());
+    CHECK(std::equal(left.begin(), left.end(), lines.end() - std::ssize(left)));
+    CHECK(std::count(c.begin(), c.begin() + count * tile_rows * width, float{depth}) == count * tile_rows * width);
+    return std::ssize(lines) - std::ssize(left);
   };
   const Matrix<const float> one_row{memory.data(), 200'000, 1}, short_rows{memory.data(), 64, 1};
   const int64_t by_one = fetched(1, one_row, 1, 200'000);
