@@ -133,6 +133,7 @@ TEST_CASE("prefetch: tiles fetch what is upcoming, each of them as much, and go 
                                    .c = c.data(),
                                    .c_stride = width,
                                    .width = width};
+    std::fill(c.begin(), c.end(), 0.0f);
     tile_kernels_for<float>(width, dense)[tile_rows - 1](column, upcoming);
     const Addresses lines = taken(all), left = taken(upcoming);
     REQUIRE(left.size() < lines.size());
