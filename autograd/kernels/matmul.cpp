@@ -55,7 +55,7 @@ Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
   return {first, stride, panel_width<T>};
 }
 
-/// Copies of some tiles of a, one after another.
+/// Copies of some tiles of a, one after another, if a is worth packing.
 template <class T>
 const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
@@ -64,13 +64,14 @@ const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& bu
     // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
     // for lines that collide.
     constexpr int64_t columns_at_once = 8;
-    for (int64_t p = 0; p < depth; p += columns_at_once) {
+    const Matrix<const T> a = x.a.at(0, depths.begin);
+    const Parts all = x.how.cut.tiles;
+    for_each_overlapping(depth, columns_at_once, [&](int64_t p) {
       for (int64_t t = begin; t < end; ++t) {
-        const int64_t row = x.how.cut.tiles.begin(tiles.begin + t);
-        pack_tile(x.a.at(row, depths.begin + p), x.m - row, std::min(columns_at_once, depth - p),
-                  first + t * size + p * tile_stride<T>);
+        const int64_t row = all.begin(tiles.begin + t);
+        pack_tile(a.at(row, p), x.m - row, columns_at_once, first + t * size + p * tile_stride<T>);
       }
-    }
+    });
   });
   return first;
 }
