@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "autograd/kernels/cores.h"
@@ -24,13 +26,20 @@ double seconds_of(const Run& run) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Some tens of milliseconds of runs, and three at least.
+/// Runs for so long, and so often, at least.
 template <class Run>
-void repeat(const Run& run) {
+void repeat(const Run& run, std::chrono::milliseconds time = std::chrono::milliseconds(60), int runs = 3) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds time_for_all(60);
   const auto begin = Clock::now();
-  for (int i = 0; i < 3 || Clock::now() - begin < time_for_all; ++i) run();
+  for (int i = 0; i < runs || Clock::now() - begin < time; ++i) run();
+}
+
+/// The one in the middle, or the later one of two.
+template <class X, class Less = std::less<>>
+X median(std::vector<X> all, const Less& less = {}) {
+  const auto middle = all.begin() + std::ssize(all) / 2;
+  std::nth_element(all.begin(), middle, all.end(), less);
+  return *middle;
 }
 
 /// The shortest time of a run in seconds: that of the one which others on the machine disturbed least.
@@ -79,24 +88,29 @@ struct Speeds {
 };
 
 /// Some processors lower their clock while they work on products, and for some milliseconds afterwards; neighbours move
-/// it, too. So the multipliers are timed after each run, at the clock that it leaves: for as long as it took, but not
-/// longer than the clock stays. Of the pairs, the one with the median share.
+/// it, too. So the multipliers are timed right after the run, at the clock that it leaves: for as long as it took, but
+/// not longer than the clock stays.
+template <class Run>
+Speeds speeds_once(double gflop, const Run& run) {
+  constexpr double clock_stays = 0.5e-3;  // seconds
+  const double seconds = seconds_of(run);
+  double multiplied = 0, multipliers_seconds = 0;
+  while (multipliers_seconds < std::min(seconds, clock_stays)) {
+    multipliers_seconds += seconds_of([&] { multiplied += use_multipliers<float>(); });
+  }
+  return {gflop / seconds, multiplied / multipliers_seconds};
+}
+
+/// Of several, the one with the median share.
+inline Speeds median_share(std::vector<Speeds> all) {
+  return median(std::move(all), [](const Speeds& x, const Speeds& y) { return x.share() < y.share(); });
+}
+
 template <class Run>
 Speeds speeds_of(double gflop, const Run& run) {
-  constexpr double clock_stays = 0.5e-3;  // seconds
-  std::vector<Speeds> pairs;
-  repeat([&] {
-    const double seconds = seconds_of(run);
-    double multiplied = 0, multipliers_seconds = 0;
-    while (multipliers_seconds < std::min(seconds, clock_stays)) {
-      multipliers_seconds += seconds_of([&] { multiplied += use_multipliers<float>(); });
-    }
-    pairs.push_back({gflop / seconds, multiplied / multipliers_seconds});
-  });
-  const auto median = pairs.begin() + std::ssize(pairs) / 2;
-  std::nth_element(pairs.begin(), median, pairs.end(),
-                   [](const Speeds& x, const Speeds& y) { return x.share() < y.share(); });
-  return *median;
+  std::vector<Speeds> all;
+  repeat([&] { all.push_back(speeds_once(gflop, run)); });
+  return median_share(std::move(all));
 }
 
 /// GB/s that are read and written together when 64 MB are copied to another place.

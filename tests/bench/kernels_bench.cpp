@@ -4,10 +4,15 @@
 //
 //     kernels_bench [THREADS]
 
+#include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/creation.h"
@@ -84,29 +89,64 @@ Matrix<const float> matrix(const Tensor& x, int64_t rows, int64_t columns, bool 
   return transposed ? Matrix<const float>{x.data<float>(), 1, rows} : Matrix<const float>{x.data<float>(), columns, 1};
 }
 
-/// A line of the table: percentages of the multipliers' speed, in all four cases.
-void print_product(const Product& p, const bench::OpenBlas& blas) {
+/// How many times as fast as OpenBLAS Reel is, product by product.
+class Lead {
+ public:
+  void add(double ratio, const std::string& product) { all_.push_back({ratio, product}); }
+
+  void print() {
+    if (all_.empty()) return;
+    std::sort(all_.begin(), all_.end());
+    double logs = 0;
+    for (const auto& [ratio, product] : all_) logs += std::log(ratio);
+    const auto ahead = std::find_if(all_.begin(), all_.end(), [](const auto& x) { return x.first >= 1; });
+    std::printf("\nReel is %.2f times as fast as OpenBLAS (the geometric mean), and slower in %td of %td products%s\n",
+                std::exp(logs / static_cast<double>(all_.size())), ahead - all_.begin(), std::ssize(all_),
+                ahead == all_.begin() ? "." : ":");
+    for (auto behind = all_.begin(); behind != ahead; ++behind) {
+      std::printf("%.3f times as fast: %s\n", behind->first, behind->second.c_str());
+    }
+  }
+
+ private:
+  std::vector<std::pair<double, std::string>> all_;
+};
+
+/// A line of the table: percentages of the multipliers' speed, in all four cases. Reel and OpenBLAS multiply in turn,
+/// so that what a neighbour does meets both; their lead is the median of what each turn gives.
+void print_product(const Product& p, const bench::OpenBlas& blas, Lead& lead) {
   const Tensor a = randn({p.batch, p.m, p.k}), b = randn({p.batch, p.k, p.n}), c({p.batch, p.m, p.n}, DType::f32);
   const int64_t a_step = p.m * p.k, b_step = p.k * p.n, c_step = p.m * p.n;
   const double gflop = 2e-9 * static_cast<double>(p.batch * p.m * p.k * p.n);
-  auto share = [&](const auto& multiply) { return 100 * bench::speeds_of(gflop, multiply).share(); };
   std::printf("%6lld%6lld%6lld%6lld", static_cast<long long>(p.batch), static_cast<long long>(p.m),
               static_cast<long long>(p.k), static_cast<long long>(p.n));
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
       const auto left = matrix(a, p.m, p.k, transpose_a), right = matrix(b, p.k, p.n, transpose_b);
-      std::printf("%8.0f", share([&] {
-                    kernels::batched_matmul({&p.batch, 1}, p.m, p.n, p.k, left, {&a_step, 1}, right, {&b_step, 1},
-                                            c.data<float>());
-                  }));
+      std::vector<bench::Speeds> reel, openblas;
+      std::vector<double> ratios;
+      auto take_turns = [&] {
+        reel.push_back(bench::speeds_once(gflop, [&] {
+          kernels::batched_matmul({&p.batch, 1}, p.m, p.n, p.k, left, {&a_step, 1}, right, {&b_step, 1},
+                                  c.data<float>());
+        }));
+        if (!blas.found()) return;
+        openblas.push_back(bench::speeds_once(gflop, [&] {
+          for (int64_t i = 0; i < p.batch; ++i) {
+            blas.matmul(p.m, p.n, p.k, {left.data + i * a_step, left.row_stride, left.col_stride},
+                        {right.data + i * b_step, right.row_stride, right.col_stride}, c.data<float>() + i * c_step);
+          }
+        }));
+        ratios.push_back(reel.back().run / openblas.back().run);
+      };
+      bench::repeat(take_turns, std::chrono::milliseconds(300), 7);
+      std::printf("%8.0f", 100 * bench::median_share(reel).share());
       if (!blas.found()) continue;
-      std::printf(" (%3.0f)", share([&] {
-                    for (int64_t i = 0; i < p.batch; ++i) {
-                      blas.matmul(p.m, p.n, p.k, {left.data + i * a_step, left.row_stride, left.col_stride},
-                                  {right.data + i * b_step, right.row_stride, right.col_stride},
-                                  c.data<float>() + i * c_step);
-                    }
-                  }));
+      std::printf(" (%3.0f)", 100 * bench::median_share(openblas).share());
+      std::ostringstream name;
+      name << p.batch << " of " << p.m << " x " << p.k << " by " << p.k << " x " << p.n << ", "
+           << (transpose_a ? "a' b" : "a b") << (transpose_b ? "'" : "");
+      lead.add(bench::median(ratios), name.str());
     }
   }
   std::printf("\n");
@@ -227,9 +267,11 @@ int main(int argc, char** argv) {
   std::printf("%6s%6s%6s%6s", "batch", "m", "k", "n");
   for (const char* operands : {"a b", "a b'", "a' b", "a' b'"}) std::printf("%*s", column, operands);
   std::printf("\n");
-  for (const Product& product : plain_products()) print_product(product, blas);
+  Lead lead;
+  for (const Product& product : plain_products()) print_product(product, blas, lead);
   std::printf("\n");
-  for (const Product& product : of_workloads()) print_product(product, blas);
+  for (const Product& product : of_workloads()) print_product(product, blas, lead);
+  lead.print();
 
   std::printf(
       "\nAttention, %% of the multipliers' speed: two products forward; back five, or four of kept weights; half of\n");

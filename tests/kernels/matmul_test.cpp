@@ -199,9 +199,11 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
 
 TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or just more", "[matmul]", float, double) {
   constexpr int64_t apart = page / 8 / static_cast<int64_t>(sizeof(TestType));
-  for (int64_t width : {apart - lanes<TestType>, apart - 1, apart}) {
-    check_product<TestType>(23, width, 40, Layout::rows, Layout::rows, true, false, false);
-    check_product<TestType>(24, width, 40, Layout::rows, Layout::rows, false, true, false);
+  for (int64_t width : {apart - lanes<TestType>, apart - 1, apart, apart + lanes<TestType>}) {
+    for (int64_t k : {63, 64}) {
+      check_product<TestType>(23, width, k, Layout::rows, Layout::rows, true, false, false);
+      check_product<TestType>(24, width, k, Layout::rows, Layout::rows, false, true, false);
+    }
     check_product<TestType>(width, 40, 64, Layout::transposed, Layout::rows, false, false, true);
   }
 }
