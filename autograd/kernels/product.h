@@ -39,18 +39,15 @@ bool is_worth_a_copy(const Product<T>& x) {
   return x.m > 1 && x.n > 2 * panel_width<T> && x.a.row_stride > 1 && collides<T>(x.a.row_stride);
 }
 
-/// Whether a piece of each column of a, or of each row of b, is a piece of too many pages.
-template <class T>
-bool are_many_far_apart(int64_t lines, int64_t stride) {
-  constexpr int64_t many = 64;
-  return lines >= many && far_apart_for_tiles<T>(stride);
-}
+/// From how many lines on, columns of a or rows of b, it matters how far apart they are.
+inline constexpr int64_t many_lines = 64;
 
 /// Where a lies column by column, a tile reads a piece of each column, 14 numbers for instance. If columns are many and
 /// far apart, these pieces evict each other; packed, they lie one after another.
 template <class T>
 bool is_worth_packing(const Product<T>& x) {
-  return x.m > 1 && x.n > 2 * panel_width<T> && x.a.row_stride == 1 && are_many_far_apart<T>(x.k, x.a.col_stride);
+  return x.m > 1 && x.n > 2 * panel_width<T> && x.k >= many_lines && x.a.row_stride == 1 &&
+         far_apart_for_tiles<T>(x.a.col_stride);
 }
 
 /// What of a product's operands is copied, and how it is cut up.
@@ -71,10 +68,10 @@ Strategy choose(const Product<T>& x) {
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
   // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
-  // for them, it pays sooner, and also where rows begin within vectors, or are many and far apart.
+  // for them, it pays sooner, and also where rows begin within vectors, or where many have lines between them.
   const int64_t stride = x.b.row_stride;
-  const bool is_awkward = collides_for_tiles<T>(stride) ||
-                          (tiles_are_low && (stride % lanes<T> != 0 || are_many_far_apart<T>(x.k, stride)));
+  const bool has_gaps = x.k >= many_lines && stride >= 2 * line<T>;
+  const bool is_awkward = collides_for_tiles<T>(stride) || (tiles_are_low && (stride % lanes<T> != 0 || has_gaps));
   const int64_t enough_rows = tiles_are_low && collides<T>(stride) ? 2 * tile_rows + 1 : 4 * tile_rows;
   const bool packs_b = must_pack || (is_awkward && x.m >= enough_rows);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.

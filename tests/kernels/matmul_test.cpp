@@ -168,8 +168,8 @@ TEMPLATE_TEST_CASE("matmul in all layouts, with every epilogue", "[matmul]", flo
     }
   }
   check_product<TestType>(150, 300, 600, Layout::rows, Layout::transposed, true, false, false);
-  // Rows of b are far apart for low tiles alone, or not.
-  for (int64_t n : {25 * lanes<TestType>, 3 * lanes<TestType>}) {
+  // Rows of b are far apart, far for low tiles alone, or not.
+  for (int64_t n : {int64_t{264}, 25 * lanes<TestType>, 12 * lanes<TestType>}) {
     check_product<TestType>(500, n, 70, Layout::rows, Layout::rows, false, true, true);
   }
 }
@@ -197,7 +197,7 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(60, 130, apart, Layout::rows, Layout::transposed, true, true, false);
 }
 
-TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or two lines for each, or just more", "[matmul]",
+TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or each two lines long, or just more", "[matmul]",
                    float, double) {
   constexpr int64_t two_lines = 2 * line<TestType>, apart = page / 8 / static_cast<int64_t>(sizeof(TestType));
   for (int64_t width : {two_lines - 1, two_lines, apart - lanes<TestType>, apart - 1, apart, apart + lanes<TestType>}) {
