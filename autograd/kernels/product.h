@@ -68,12 +68,11 @@ Strategy choose(const Product<T>& x) {
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
   // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
-  // for them, it pays sooner, and also where rows begin within vectors, or where many have lines between them.
+  // for them, it pays sooner, and also where many rows have lines between them, or where rows begin within vectors.
   const int64_t stride = x.b.row_stride;
-  const bool has_gaps = x.k >= many_lines && stride >= 2 * line<T>;
-  const bool is_awkward = collides_for_tiles<T>(stride) || (tiles_are_low && (stride % lanes<T> != 0 || has_gaps));
-  const int64_t enough_rows = tiles_are_low && collides<T>(stride) ? 2 * tile_rows + 1 : 4 * tile_rows;
-  const bool packs_b = must_pack || (is_awkward && x.m >= enough_rows);
+  const bool pays_for_two = tiles_are_low && (collides<T>(stride) || (x.k >= many_lines && stride >= 2 * line<T>));
+  const bool pays_for_four = collides_for_tiles<T>(stride) || (tiles_are_low && stride % lanes<T> != 0);
+  const bool packs_b = must_pack || (pays_for_two && x.m > tile_rows) || (pays_for_four && x.m >= 4 * tile_rows);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
                            (x.a.col_stride == 1 || along_columns);

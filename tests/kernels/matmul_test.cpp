@@ -202,8 +202,9 @@ TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or each two lin
   constexpr int64_t two_lines = 2 * line<TestType>, apart = page / 8 / static_cast<int64_t>(sizeof(TestType));
   for (int64_t width : {two_lines - 1, two_lines, apart - lanes<TestType>, apart - 1, apart, apart + lanes<TestType>}) {
     for (int64_t k : {63, 64}) {
-      check_product<TestType>(23, width, k, Layout::rows, Layout::rows, true, false, false);
-      check_product<TestType>(24, width, k, Layout::rows, Layout::rows, false, true, false);
+      for (int64_t m : {tile_rows, tile_rows + 1, 4 * tile_rows - 1, 4 * tile_rows}) {
+        check_product<TestType>(m, width, k, Layout::rows, Layout::rows, m == tile_rows, m == 4 * tile_rows, false);
+      }
       check_product<TestType>(width, 40, k, Layout::transposed, Layout::rows, false, false, true);
     }
   }
