@@ -55,7 +55,7 @@ Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
   return {first, stride, panel_width<T>};
 }
 
-/// Copies of some tiles of a, one after another, if a is worth packing.
+/// Copies of some tiles of a, one after another.
 template <class T>
 const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
@@ -64,6 +64,7 @@ const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& bu
     // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
     // for lines that collide.
     constexpr int64_t columns_at_once = 8;
+    static_assert(columns_at_once <= many_strides / 2, "a that is packed has more columns in each slab");
     const Matrix<const T> a = x.a.at(0, depths.begin);
     const Parts all = x.how.cut.tiles;
     for_each_overlapping(depth, columns_at_once, [&](int64_t p) {

@@ -39,14 +39,14 @@ bool is_worth_a_copy(const Product<T>& x) {
   return x.m > 1 && x.n > 2 * panel_width<T> && x.a.row_stride > 1 && collides<T>(x.a.row_stride);
 }
 
-/// From how many lines on, columns of a or rows of b, it matters how far apart they are.
-inline constexpr int64_t many_lines = 64;
+/// So many columns of a, or rows of b, are enough for it to matter how far apart they are.
+inline constexpr int64_t many_strides = 64;
 
 /// Where a lies column by column, a tile reads a piece of each column, 14 numbers for instance. If columns are many and
 /// far apart, these pieces evict each other; packed, they lie one after another.
 template <class T>
 bool is_worth_packing(const Product<T>& x) {
-  return x.m > 1 && x.n > 2 * panel_width<T> && x.k >= many_lines && x.a.row_stride == 1 &&
+  return x.m > 1 && x.n > 2 * panel_width<T> && x.k >= many_strides && x.a.row_stride == 1 &&
          far_apart_for_tiles<T>(x.a.col_stride);
 }
 
@@ -68,9 +68,10 @@ Strategy choose(const Product<T>& x) {
   // Tiles need dense rows of b; without masks, with room for whole vectors at their ends.
   const bool must_pack = x.b.col_stride != 1 || (!has_masks && x.n % lanes<T> != 0);
   // Rows of b that compete for the same places are worth a copy for even a few tiles. Low ones read a panel more often:
-  // for them, it pays sooner, and also where many rows have lines between them, or where rows begin within vectors.
+  // for them, it pays sooner, and also where many rows are two cache lines apart or more, or where rows begin within
+  // vectors. Of two tiles, either may be lower than others; of four, none is.
   const int64_t stride = x.b.row_stride;
-  const bool pays_for_two = tiles_are_low && (collides<T>(stride) || (x.k >= many_lines && stride >= 2 * line<T>));
+  const bool pays_for_two = tiles_are_low && (collides<T>(stride) || (x.k >= many_strides && stride >= 2 * line<T>));
   const bool pays_for_four = collides_for_tiles<T>(stride) || (tiles_are_low && stride % lanes<T> != 0);
   const bool packs_b = must_pack || (pays_for_two && x.m > tile_rows) || (pays_for_four && x.m >= 4 * tile_rows);
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.

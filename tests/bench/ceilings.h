@@ -34,7 +34,7 @@ void repeat(const Run& run, std::chrono::milliseconds time = std::chrono::millis
   for (int i = 0; i < runs || Clock::now() - begin < time; ++i) run();
 }
 
-/// The one in the middle, or the later one of two.
+/// The one in the middle, or the greater of two.
 template <class X, class Less = std::less<>>
 X median(std::vector<X> all, const Less& less = {}) {
   const auto middle = all.begin() + std::ssize(all) / 2;
@@ -106,6 +106,7 @@ inline Speeds median_share(std::vector<Speeds> all) {
   return median(std::move(all), [](const Speeds& x, const Speeds& y) { return x.share() < y.share(); });
 }
 
+/// What a run typically reaches.
 template <class Run>
 Speeds speeds_of(double gflop, const Run& run) {
   std::vector<Speeds> all;

@@ -16,6 +16,7 @@
 #include "autograd/random.h"
 #include "nn/gtransformer.h"
 #include "nn/transformer.h"
+#include "tests/bench/ceilings.h"
 
 using namespace reel;
 
@@ -48,11 +49,6 @@ double seconds_to_translate(const std::function<std::unique_ptr<nn::Translation>
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + std::ssize(values) / 2, values.end());
-  return values[values.size() / 2];
-}
-
 /// One line for a task of so many tokens.
 void compare(const char* task, int pairs, double tokens, const std::function<double()>& kept,
              const std::function<double()>& plain) {
@@ -62,7 +58,7 @@ void compare(const char* task, int pairs, double tokens, const std::function<dou
     without.push_back(tokens / plain());
     ratios.push_back(with.back() / without.back());
   }
-  std::printf("%-60s %10.0f %10.1f %8.1f\n", task, median(with), median(without), median(ratios));
+  std::printf("%-60s %10.0f %10.1f %8.1f\n", task, bench::median(with), bench::median(without), bench::median(ratios));
   std::fflush(stdout);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/kernels/machine.h"
+#include "autograd/kernels/product.h"
 #include "autograd/kernels/simd.h"
 #include "autograd/kernels/tile.h"
 #include "tests/catch.h"
@@ -191,14 +192,17 @@ TEMPLATE_TEST_CASE("matmul with rows that collide in the cache", "[matmul]", flo
   check_product<TestType>(apart, 130, 30, Layout::transposed, Layout::rows, false, false, false);
   check_product<TestType>(30, apart, 30, Layout::rows, Layout::rows, false, false, true);
   check_product<TestType>(150, apart, 30, Layout::rows, Layout::rows, false, false, true);
-  check_product<TestType>(13, apart, 30, Layout::rows, Layout::rows, false, false, true);  // few tiles
+  for (int64_t m : {tile_rows, tile_rows + 1}) {  // a tile, and two
+    check_product<TestType>(m, apart, 30, Layout::rows, Layout::rows, false, false, true);
+    check_product<TestType>(m, apart, 600, Layout::rows, Layout::rows, false, true, false);  // several slabs
+  }
   check_product<TestType>(500, apart, 30, Layout::rows, Layout::rows, true, true, false);  // several rows of blocks
   check_product<TestType>(60, apart, 70, Layout::rows, Layout::rows, true, false, false);  // one row of blocks
   check_product<TestType>(60, 130, apart, Layout::rows, Layout::transposed, true, true, false);
 }
 
-TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or each two lines long, or just more", "[matmul]",
-                   float, double) {
+TEMPLATE_TEST_CASE("matmul with rows or columns about two lines, or an eighth of a page, apart", "[matmul]", float,
+                   double) {
   constexpr int64_t two_lines = 2 * line<TestType>, apart = page / 8 / static_cast<int64_t>(sizeof(TestType));
   for (int64_t width : {two_lines - 1, two_lines, apart - lanes<TestType>, apart - 1, apart, apart + lanes<TestType>}) {
     for (int64_t k : {63, 64}) {
@@ -207,6 +211,40 @@ TEMPLATE_TEST_CASE("matmul with eight rows or columns on a page, or each two lin
       }
       check_product<TestType>(width, 40, k, Layout::transposed, Layout::rows, false, false, true);
     }
+  }
+}
+
+TEMPLATE_TEST_CASE("b is copied where MATMUL.md says that it is", "[matmul]", float, double) {
+  using T = TestType;
+  constexpr int64_t n = 2 * lanes<T>, on_page = page / static_cast<int64_t>(sizeof(T));
+  auto is_copied = [](int64_t m, int64_t k, int64_t row_stride) {
+    return choose<T>({.m = m,
+                      .n = n,
+                      .k = k,
+                      .a = {nullptr, k, 1},
+                      .b = {nullptr, row_stride, 1},
+                      .c = nullptr,
+                      .c_stride = n})
+        .packs_b;
+  };
+  // A page apart, or several.
+  for (int64_t stride : {on_page, 3 * on_page}) {
+    CHECK_FALSE(is_copied(tile_rows, 30, stride));
+    CHECK(is_copied(tile_rows + 1, 30, stride) == tiles_are_low);
+    CHECK(is_copied(4 * tile_rows - 1, 30, stride) == tiles_are_low);
+    CHECK(is_copied(4 * tile_rows, 30, stride));
+  }
+  // Two lines apart, but not an eighth of a page.
+  for (int64_t stride : {2 * line<T>, on_page / 8 + lanes<T>}) {
+    CHECK_FALSE(is_copied(tile_rows, 64, stride));
+    CHECK(is_copied(tile_rows + 1, 64, stride) == tiles_are_low);
+    CHECK_FALSE(is_copied(4 * tile_rows, 63, stride));
+  }
+  CHECK_FALSE(is_copied(4 * tile_rows, 64, 2 * line<T> - lanes<T>));
+  // An eighth of a page apart, or beginning within vectors.
+  for (int64_t stride : {on_page / 8, lanes<T> + 1}) {
+    CHECK_FALSE(is_copied(4 * tile_rows - 1, 30, stride));
+    CHECK(is_copied(4 * tile_rows, 30, stride) == tiles_are_low);
   }
 }
 
