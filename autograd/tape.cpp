@@ -113,7 +113,8 @@ std::size_t Tape::entry_of(const char* caller, const char* name, const Tensor& y
          "; compute it from tensors that require a gradient while the tape lives, not under NoGrad");
   }
   if (y.numel() != 1) {
-    fail(caller, ": ", name, " has the shape ", y.shape(), "; need one element, such as its sum or mean");
+    fail(caller, ": ", name, " has the shape ", y.shape(),
+         "; need one element, such as its mean or, for v times the Jacobian, sum(y * v)");
   }
   return y.impl().entry;
 }
@@ -289,11 +290,12 @@ bool Grads::claim(const Tensor& x) {
 
 Tensor Grads::in_place_of(const Tensor& x) { return x.is_contiguous() && claim(x) ? x : Tensor(x.shape(), x.dtype()); }
 
-// A leaf owns its gradient, whole or rows: optimizers and clipping write into it.
+// A leaf owns its gradient, whole or rows: optimizers and clipping write into it. It is no tape's result, even where it
+// has taken the place of one (claim).
 
 void Grads::accumulate_in(Tensor leaf, Tensor dx) {
   auto& impl = leaf.impl();
-  if (!impl.grad.defined() && !(dx.exclusive() && dx.is_contiguous())) dx = copy_of(dx);
+  if (!impl.grad.defined()) dx = dx.exclusive() && dx.is_contiguous() ? detach(dx) : copy_of(dx);
   accumulate(impl.grad, std::move(dx));
   if (impl.row_grad) add_in_place(impl.grad, *std::exchange(impl.row_grad, nullptr));
 }

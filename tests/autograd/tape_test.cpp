@@ -637,6 +637,20 @@ TEST_CASE("nothing is recorded under NoGrad, within a tape and after its backwar
   CHECK(x.to_vector() == Values{-1, -2});
 }
 
+TEST_CASE("a leaf's gradient is no result of a tape, even where it has taken the place of one") {
+  auto is_free = [](const Tensor& leaf, auto&& loss_of) {
+    Tape tape;
+    const Tensor loss = loss_of(leaf + 1.0);  // a sum, whose derivative hands on what it is given
+    tape.backward(loss);
+    CHECK_NOTHROW(leaf.grad() * 2.0);
+    Tensor gradient = leaf.grad();
+    CHECK_NOTHROW(gradient.set_requires_grad());
+  };
+  const Tensor k = f64({1, 2}, {3, 4});
+  is_free(leaf({2, 2}, {1, 2, 3, 4}), [&](const Tensor& q) { return sum(attention(q, k, k, Mask::none(), 1)); });
+  is_free(leaf({1, 2}, {1, 2}), [](const Tensor& logits) { return cross_entropy(logits, Ids({0})); });
+}
+
 TEST_CASE("an entry and what it holds is dropped as soon as it has run") {
   const Tensor x = leaf({}, {3});
   auto held = std::make_shared<int>(1);
