@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -10,25 +9,14 @@
 
 namespace reel {
 
-Ids::Ids(Shape shape, std::vector<std::int32_t> values)
-    : shape_(shape), values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {
+Ids::Ids(Shape shape, std::vector<std::int32_t> values) : shape_(shape), values_(std::move(values)) {
   check_size("Ids", shape_);
   if (reel::numel(shape_) != numel()) {
     fail("Ids: ", numel(), " values do not fill the shape ", shape_, " of ", reel::numel(shape_));
   }
 }
 
-Ids::Ids(std::vector<std::int32_t> values)
-    : shape_{std::ssize(values)}, values_(std::make_shared<std::vector<std::int32_t>>(std::move(values))) {}
-
-Ids::Ids(const Ids& other)
-    : shape_(other.shape_),
-      values_(other.is_lent_ ? std::make_shared<std::vector<std::int32_t>>(*other.values_) : other.values_) {}
-
-void Ids::stop_sharing() {
-  if (values_.use_count() > 1) values_ = std::make_shared<std::vector<std::int32_t>>(*values_);
-  is_lent_ = true;
-}
+Ids::Ids(std::vector<std::int32_t> values) : shape_{std::ssize(values)}, values_(std::move(values)) {}
 
 Ids Ids::zeros(Shape shape) {
   check_size("Ids::zeros", shape);
@@ -51,10 +39,8 @@ Ids Ids::arange(int64_t count) {
 }
 
 Ids Ids::view(Shape shape) const {
-  check_size("Ids::view", shape);
-  if (reel::numel(shape) != numel()) fail("Ids::view: ", shape_, " holds ", numel(), " values, ", shape, " does not");
   Ids result = *this;
-  result.shape_ = shape;
+  result.shape_ = complete("Ids::view", shape, shape_);
   return result;
 }
 
@@ -67,7 +53,8 @@ Ids Ids::unsqueeze(int axis) const {
 void check_indices(const char* operation, const Ids& ids, int64_t size) {
   for (std::int32_t id : ids.values()) {
     if (id < 0 || id >= size) {
-      fail(operation, ": the index ", id, size > 0 ? text(" is outside 0 .. ", size - 1) : " is one into nothing");
+      fail(operation, ": the index ", id,
+           size > 0 ? text(" is outside 0 .. ", size - 1) : " is out of range: there is nothing to choose from");
     }
   }
 }

@@ -2,10 +2,10 @@
 // Ids: a shaped, contiguous array of 32-bit integers for what is counted and never differentiated: token ids, labels,
 // positions, argmax results, and yes/no conditions (1 and 0). A type of its own, so that mixing up ids and values
 // does not compile. Unlike tensors, Ids are values: a copy stays as it was, whatever is written to the other, and so
-// does what a tape keeps for its derivatives. Copies share memory while nothing has been written through either.
+// does what a tape keeps for its derivatives.
 
 #include <cstdint>
-#include <memory>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -23,10 +23,6 @@ class Ids {
   Ids(Shape shape, std::vector<std::int32_t> values);
   /// One axis.
   explicit Ids(std::vector<std::int32_t> values);
-  Ids(const Ids& other);
-  Ids& operator=(const Ids& other) { return *this = Ids(other); }
-  Ids(Ids&&) = default;
-  Ids& operator=(Ids&&) = default;
   static Ids zeros(Shape shape);
   /// 0, 1, ..., count - 1
   static Ids arange(int64_t count);
@@ -34,29 +30,21 @@ class Ids {
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
   int64_t size(int axis) const { return shape_[normal_axis("Ids::size", axis, rank())]; }
-  int64_t numel() const { return static_cast<int64_t>(values_->size()); }
+  int64_t numel() const { return std::ssize(values_); }
 
-  const std::int32_t* data() const { return values_->data(); }
-  std::int32_t* data() { return lend().data(); }
-  std::span<const std::int32_t> values() const { return *values_; }
-  std::span<std::int32_t> values() { return lend(); }
+  const std::int32_t* data() const { return values_.data(); }
+  std::int32_t* data() { return values_.data(); }
+  std::span<const std::int32_t> values() const { return values_; }
+  std::span<std::int32_t> values() { return values_; }
 
-  /// The same values under another shape.
+  /// The same values under another shape, in which one size may be -1: what is left.
   Ids view(Shape shape) const;
   /// With a new axis of size 1.
   Ids unsqueeze(int axis) const;
 
  private:
-  /// The values, to be written to at any time from now on: no copy shares them, and no later one will.
-  std::vector<std::int32_t>& lend() {
-    if (!is_lent_) stop_sharing();
-    return *values_;
-  }
-  void stop_sharing();
-
   Shape shape_;
-  std::shared_ptr<std::vector<std::int32_t>> values_;
-  bool is_lent_ = false;
+  std::vector<std::int32_t> values_;
 };
 
 /// Throws, naming `operation`, unless every id is in 0 .. size - 1.

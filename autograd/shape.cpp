@@ -34,7 +34,7 @@ void Dims::fail_axis(int axis) const {
 void Dims::append(int64_t value) { insert(rank_, value); }
 
 void Dims::insert(int axis, int64_t value) {
-  if (rank_ == max_rank) fail("shape: ", *this, " can have no axis more; ", max_rank, " are the most");
+  if (rank_ == max_rank) fail("shape: ", *this, " cannot have another axis; ", max_rank, " is the maximum");
   if (axis < 0 || axis > rank_) {
     fail("shape: no axis ", axis, " can be added to ", *this, "; need 0 <= axis <= ", rank_);
   }
@@ -58,11 +58,7 @@ std::ostream& operator<<(std::ostream& out, const Dims& dims) {
   return out << (dims.rank() == 1 ? ",)" : ")");
 }
 
-int64_t numel(const Shape& shape) {
-  int64_t count = 1;
-  for (int64_t size : shape) count *= size;
-  return count;
-}
+int64_t numel(const Shape& shape) { return kernels::product(shape); }
 
 void check_size(const char* operation, const Shape& shape) {
   int64_t room = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(double));
@@ -71,6 +67,30 @@ void check_size(const char* operation, const Shape& shape) {
     room /= std::max<int64_t>(size, 1);
   }
   if (room == 0) fail(operation, ": the shape ", shape, " has more elements than any memory can hold");
+}
+
+Shape complete(const char* operation, Shape shape, const Shape& from) {
+  const int64_t count = numel(from);
+  int unknown = -1;
+  const Shape wanted = shape;
+  Shape given = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] >= 0) continue;
+    if (shape[axis] == -1 && unknown < 0) {
+      unknown = axis;
+      given[axis] = 1;
+    } else {
+      fail(operation, ": ", shape, " has a negative size; only one may be -1");
+    }
+  }
+  check_size(operation, given);
+  const int64_t known = numel(given);
+  if (unknown >= 0 && known == 0) fail(operation, ": ", shape, " leaves -1 open, as another size is 0; give it");
+  if (unknown >= 0) shape[unknown] = count / known;
+  if (numel(shape) != count) {
+    fail(operation, ": ", from, " holds ", count, " elements, ", wanted, " does not");
+  }
+  return shape;
 }
 
 Dims leading(const Dims& dims, int last) {
@@ -116,7 +136,7 @@ bool strides_nest(const Shape& shape, const Strides& strides) {
 int new_axis(const char* operation, int axis, const Shape& shape) {
   const int rank = shape.rank();
   if (axis < -rank - 1 || axis > rank) {
-    fail(operation, ": ", shape, " can have no new axis ", axis, "; need ", -rank - 1, " <= axis <= ", rank);
+    fail(operation, ": no axis can be inserted at ", axis, " of ", shape, "; need ", -rank - 1, " <= axis <= ", rank);
   }
   return axis < 0 ? axis + rank + 1 : axis;
 }

@@ -63,6 +63,9 @@ int64_t numel(const Shape& shape);
 /// Throws, naming `operation`, if a size is negative, or if strides or bytes of that shape would overflow int64_t.
 void check_size(const char* operation, const Shape& shape);
 
+/// `shape`, its one -1 replaced by the size that makes it hold as many elements as `from`. Throws where none does.
+Shape complete(const char* operation, Shape shape, const Shape& from);
+
 /// All axes but the last few.
 Dims leading(const Dims& dims, int last);
 

@@ -8,31 +8,6 @@
 namespace reel {
 namespace {
 
-/// `shape`, its one -1 replaced by the size that makes it hold as many elements as `from`. Throws where none does.
-Shape complete(const char* operation, Shape shape, const Shape& from) {
-  const int64_t count = numel(from);
-  int unknown = -1;
-  const Shape wanted = shape;
-  Shape given = shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] >= 0) continue;
-    if (shape[axis] == -1 && unknown < 0) {
-      unknown = axis;
-      given[axis] = 1;
-    } else {
-      fail(operation, ": ", shape, " has a negative size; only one may be -1");
-    }
-  }
-  check_size(operation, given);
-  const int64_t known = numel(given);
-  if (unknown >= 0 && known == 0) fail(operation, ": ", shape, " leaves -1 open, as another size is 0; give it");
-  if (unknown >= 0) shape[unknown] = count / known;
-  if (numel(shape) != count) {
-    fail(operation, ": ", from, " holds ", count, " elements, ", wanted, " does not");
-  }
-  return shape;
-}
-
 /// The strides that show the same elements in the same order under another shape, if there are such. From the back:
 /// old axes that step evenly form a run, and new axes must cut each run without remainder.
 std::optional<Strides> view_strides(const Shape& from, const Strides& strides, const Shape& to) {
@@ -112,7 +87,7 @@ Tensor transpose(const Tensor& x, int axis, int other) {
   return permute(x, axes);
 }
 
-/// dx = zeros, with dy at the slice
+/// dx = zeros, with dy at the slice: onto what is there already, where that may be
 Tensor slice(const Tensor& x, int some_axis, int64_t start, int64_t end, int64_t step) {
   const int axis = normal_axis("slice", some_axis, x.rank());
   const int64_t size = x.size(axis);
@@ -126,8 +101,13 @@ Tensor slice(const Tensor& x, int some_axis, int64_t start, int64_t end, int64_t
   shape[axis] = (end - start + step - 1) / step;
   strides[axis] *= step;
   return record("slice", {x}, Tensor(x, shape, strides, start * x.stride(axis)),
-                [whole = x.shape(), axis, start, step](const Tensor& dy, Grads& grads) {
-                  grads.add(0, dy.shape() == whole ? dy : slice_scatter(dy, whole, axis, start, step));
+                [whole = x.shape(), axis, start, end, step](const Tensor& dy, Grads& grads) {
+                  if (dy.shape() == whole) return grads.add(0, dy);
+                  if (const Tensor sum = grads.claim_sum(0); sum.defined()) {
+                    const Tensor part = slice(sum, axis, start, end, step);
+                    return copy(part + dy, part);
+                  }
+                  grads.add(0, slice_scatter(dy, whole, axis, start, step));
                 });
 }
 

@@ -24,7 +24,8 @@ TEST_CASE("ids refuse the wrong number of values") {
   CHECK_THROWS_WITH(Ids({2, 3}, {1, 2}), ContainsSubstring("2 values") && ContainsSubstring("(2, 3) of 6"));
   CHECK(Ids::arange(6).view({2, 3}).unsqueeze(-1).shape() == Shape{2, 3, 1});
   CHECK(Ids::arange(6).unsqueeze(0).shape() == Shape{1, 6});
-  CHECK_THROWS_WITH(Ids::arange(6).unsqueeze(2), ContainsSubstring("Ids::unsqueeze: (6,) can have no new axis 2"));
+  CHECK(Ids::arange(6).view({2, -1}).shape() == Shape{2, 3});
+  CHECK_THROWS_WITH(Ids::arange(6).unsqueeze(2), ContainsSubstring("Ids::unsqueeze: no axis can be inserted at 2 of (6,)"));
   CHECK_THROWS_WITH(Ids::arange(6).view({4}), ContainsSubstring("(6,)") && ContainsSubstring("(4,)"));
   CHECK_THROWS_WITH(Ids::arange(6).view({-2, -3}), ContainsSubstring("Ids::view") && ContainsSubstring("(-2, -3)"));
   CHECK_THROWS_WITH(Ids::zeros({0}).view({int64_t{1} << 32, int64_t{1} << 32}), ContainsSubstring("Ids::view"));
@@ -41,8 +42,6 @@ TEST_CASE("copies and views of ids stay as they were") {
   CHECK(to_vector(ids) == std::vector<std::int32_t>{6, 0, 0, 5});
   CHECK(to_vector(copy) == std::vector<std::int32_t>(4));
   CHECK(to_vector(flat) == std::vector<std::int32_t>(4));
-  const Ids same = copy;
-  CHECK(same.data() == copy.data());  // nobody can write there
 }
 
 TEST_CASE("what a tape keeps of ids stays as it was") {

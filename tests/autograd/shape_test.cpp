@@ -64,7 +64,7 @@ TEST_CASE("an axis that a shape does not have is refused") {
 
 TEST_CASE("a shape has at most eight axes") {
   Shape shape = Shape::filled(8, 1);
-  CHECK_THROWS_WITH(shape.append(1), ContainsSubstring("can have no axis more; 8 are the most"));
+  CHECK_THROWS_WITH(shape.append(1), ContainsSubstring("cannot have another axis; 8 is the maximum"));
   CHECK(shape.rank() == 8);
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}), Error);
 }
