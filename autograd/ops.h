@@ -180,8 +180,9 @@ Tensor dropout(const Tensor& x, double p, Generator& generator = default_generat
 
 // ---- not differentiable ----
 Ids argmax(const Tensor& x, int axis);
-/// 1 where a > b, or a = b; 0 elsewhere.
+/// 1 where a > b, 0 elsewhere.
 Ids gt(const Tensor& a, const Tensor& b);
+/// 1 where a = b, 0 elsewhere.
 Ids eq(const Tensor& a, const Tensor& b);
 /// x += y; x contiguous. Throws where a tape records and a gradient flows to x or y. Where a derivative needs what x
 /// held before, the backward pass will throw.

@@ -117,7 +117,7 @@ void add_in_place(RowGradient& sum, const RowGradient& more) {
 
 void add_in_place(Tensor& dtable, const RowGradient& gradient) {
   if (dtable.rank() != 2 || !dtable.is_contiguous()) {
-    fail("add_in_place: the table ", dtable.shape(), " is not contiguous or has not two axes; add into a copy of it");
+    fail("add_in_place: the table ", dtable.shape(), " is not contiguous or does not have two axes; add into a copy of it");
   }
   check_rows(gradient, dtable.size(1), dtable.dtype(), "a table");
   if (const auto rows = gradient.rows.values(); !rows.empty() && rows.back() >= dtable.size(0)) {

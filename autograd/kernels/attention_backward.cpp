@@ -24,7 +24,7 @@ struct Sharing {
 constexpr Sharing by_heads{key_block, key_block, queries_of_key_block};
 constexpr Sharing by_parts{4 * key_block, part_of_head, part_of_head};
 
-/// A head's blocks, in the order in which they are worked off: queries meet one block of keys after another. There
+/// A head's blocks, in the order in which they are worked through: queries meet one block of keys after another. There
 /// always is one, even if it is empty, so that all gradients are set.
 struct Blocks {
   int64_t keys, queries, key_block;

@@ -33,7 +33,7 @@ inline constexpr int64_t block_panels = 8;
 inline constexpr int64_t block_tiles_of_wide_c = tiles_are_low ? 12 : block_tiles;
 
 // A product has at least this many blocks if they are worth it, so that no thread waits long for the last one. A block
-// that is cut for that, between panels, is still worked off in the same order.
+// that is cut for that, between panels, is still computed in the same order.
 inline constexpr int64_t enough_blocks = 16;
 
 // Where there are no more blocks than that, all have equally many tiles, for which tiles may be as low as this.

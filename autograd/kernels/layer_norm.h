@@ -11,13 +11,6 @@
 
 namespace reel::kernels {
 
-namespace detail {
-
-/// Few enough rows to keep two threads busy, many enough that their sums of gradients are cheap to add up.
-constexpr int64_t rows_per_chunk = 32;
-
-}  // namespace detail
-
 /// y = (x - mean) rstd weight + bias + residual; keeps each row's mean and rstd = 1 / sqrt(variance + epsilon).
 /// weight and bias may both be null, for 1 and 0, and so may the residual.
 template <class T>
@@ -25,29 +18,27 @@ void layer_norm(int64_t rows, int64_t n, const T* x, const T* weight, const T* b
                 T* mean, T* rstd) {
   constexpr T infinity = std::numeric_limits<T>::infinity(), not_a_number = std::numeric_limits<T>::quiet_NaN();
   const T length = static_cast<T>(n);
-  parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const T* row = x + r * n;
-      // Measured from one of them, numbers far from zero lose no digits in their sum, and equal ones are all 0.
-      const T first = n > 0 ? row[0] : T(0);
-      const T distances = sum_vectors<T>(
-          n, [&](int64_t i, int64_t count) { return Vec<T>(load_part(row + i, count, first) - splat(first)); });
-      const T center = first + distances / length;
-      const T squares = sum_vectors<T>(n, [&](int64_t i, int64_t count) {
-        const Vec<T> d = load_part(row + i, count, center) - splat(center);
-        return d * d;
-      });
-      // Infinite squares would leave zeros: a row that has gone astray, but looks sound.
-      const T scale = squares < infinity ? 1 / std::sqrt(squares / length + epsilon) : not_a_number;
-      for_each_vector<T>(n, [&](int64_t i, int64_t count) {
-        Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
-        if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));
-        if (residual) value += load_part(residual + r * n + i, count);
-        store_part(y + r * n + i, value, count);
-      });
-      mean[r] = center;
-      rstd[r] = scale;
-    }
+  for_each_row(rows, n, [&](int64_t r) {
+    const T* row = x + r * n;
+    // Measured from one of them, numbers far from zero lose no digits in their sum, and equal ones are all 0.
+    const T first = n > 0 ? row[0] : T(0);
+    const T distances = sum_vectors<T>(
+        n, [&](int64_t i, int64_t count) { return Vec<T>(load_part(row + i, count, first) - splat(first)); });
+    const T center = first + distances / length;
+    const T squares = sum_vectors<T>(n, [&](int64_t i, int64_t count) {
+      const Vec<T> d = load_part(row + i, count, center) - splat(center);
+      return d * d;
+    });
+    // Infinite squares would leave zeros: a row that has gone astray, but looks sound.
+    const T scale = squares < infinity ? 1 / std::sqrt(squares / length + epsilon) : not_a_number;
+    for_each_vector<T>(n, [&](int64_t i, int64_t count) {
+      Vec<T> value = (load_part(row + i, count) - splat(center)) * splat(scale);
+      if (weight) value = fma(value, load_part(weight + i, count), load_part(bias + i, count));
+      if (residual) value += load_part(residual + r * n + i, count);
+      store_part(y + r * n + i, value, count);
+    });
+    mean[r] = center;
+    rstd[r] = scale;
   });
 }
 
@@ -59,11 +50,13 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
                          const T* dy, T* dx, T* dweight, T* dbias) {
   constexpr int64_t ahead = 2 * page / static_cast<int64_t>(sizeof(T));  // by itself a processor looks ahead within one
   const T share = T(1) / static_cast<T>(n);
-  const int64_t pieces = weight ? divide_up(rows, detail::rows_per_chunk) : 0;
+  // A piece is worth a thread, and of so many rows that its sums for dweight and dbias cost little.
+  const int64_t piece_rows = std::max<int64_t>(8, grain_for(n, elements_per_chunk / 2));
+  const int64_t pieces = weight ? divide_up(rows, piece_rows) : 0;
   thread_local Buffer<T> buffer;
   T* const sums = buffer.room(2 * pieces * n);  // dweight and dbias of each piece
-  parallel_for(rows, detail::rows_per_chunk, [&](int64_t begin, int64_t end) {
-    T* const dw = weight ? sums + begin / detail::rows_per_chunk * 2 * n : nullptr;
+  parallel_for(rows, piece_rows, [&](int64_t begin, int64_t end) {
+    T* const dw = weight ? sums + begin / piece_rows * 2 * n : nullptr;
     T* const db = weight ? dw + n : nullptr;
     if (weight) std::fill_n(dw, 2 * n, T(0));
     for (int64_t r = begin; r < end; ++r) {

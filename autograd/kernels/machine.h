@@ -21,7 +21,7 @@ inline constexpr int64_t line = cache_line / static_cast<int64_t>(sizeof(T));
 /// The piece of memory whose place the processor looks up at a time, unless the system gives out larger ones.
 inline constexpr int64_t page = 4096;
 
-/// The cache behind a core's first one, which is its own, too; some have 2 MiB.
+/// The cache behind a core's first one, which is its own, too; some have 2 MiB, others 512 KiB.
 inline constexpr int64_t second_cache = int64_t{1} << 20;
 
 /// From here on the calling thread reads and writes denormal numbers as 0: they are worth nothing in training, and

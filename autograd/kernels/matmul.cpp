@@ -15,7 +15,7 @@
 namespace reel::kernels {
 namespace {
 
-// From this many matrices in a batch on, each thread takes whole ones. Fewer are worked off one by one, by all threads.
+// From this many matrices in a batch on, each thread takes whole ones. Fewer are multiplied one by one, by all threads.
 constexpr int64_t large_batch = 8;
 
 // How many tiles of a block read rows of a that nobody has fetched: their rounds fetch a panel of b instead.

@@ -61,7 +61,7 @@ void start_flushing_denormals();
 
 /// Calls body(begin, end) for [0, grain), [grain, 2 grain), ... up to count, on several threads at once and in no
 /// particular order. One chunk, one thread or a loop within a parallel loop: on the calling thread, in order. An
-/// exception ends the loop early and is thrown on; of several, one. Denormals are flushed wherever the body runs,
+/// exception ends the loop early and is rethrown; of several, one. Denormals are flushed wherever the body runs,
 /// and stay flushed on the calling thread.
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, const Body& body) {

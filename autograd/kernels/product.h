@@ -1,5 +1,5 @@
 #pragma once
-// A matrix product as matmul.cpp works it off: how it is cut up, and what of its operands is copied, by whom.
+// A matrix product as matmul.cpp computes it: how it is cut up, and what of its operands is copied, by whom.
 
 #include <algorithm>
 #include <cstdint>
@@ -90,7 +90,7 @@ Strategy choose(const Product<T>& x) {
           .cut = cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a)};
 }
 
-/// A product and how it is worked off.
+/// A product and how it is computed.
 template <class T>
 struct Plan : Product<T> {
   Strategy how = choose<T>(*this);

@@ -9,18 +9,6 @@
 #include "autograd/tape.h"
 
 namespace reel {
-namespace {
-
-/// The part of `whole` that a slice shows, as a view that no tape knows.
-Tensor part_of(const Tensor& whole, int axis, int64_t start, int64_t length, int64_t step = 1) {
-  Shape shape = whole.shape();
-  Strides strides = whole.strides();
-  shape[axis] = length;
-  strides[axis] *= step;
-  return Tensor(whole, shape, strides, start * whole.stride(axis));
-}
-
-}  // namespace
 
 /// y = a next to b ...          da, db, ... = their parts of dy
 Tensor cat(const std::vector<Tensor>& parts, int some_axis) {
@@ -41,8 +29,8 @@ Tensor cat(const std::vector<Tensor>& parts, int some_axis) {
     shape[axis] += part.size(axis);
   }
   Tensor y(shape, parts[0].dtype());
-  for (std::size_t i = 0; i < parts.size(); ++i) copy(parts[i], part_of(y, axis, starts[i], parts[i].size(axis)));
   starts.push_back(shape[axis]);
+  for (std::size_t i = 0; i < parts.size(); ++i) copy(parts[i], slice(y, axis, starts[i], starts[i + 1]));
   return record("cat", parts, y, [axis, starts](const Tensor& dy, Grads& grads) {
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
       if (grads.needs(i)) grads.add(i, slice(dy, axis, starts[i], starts[i + 1]));
@@ -91,7 +79,7 @@ Tensor slice_scatter(const Tensor& y, const Shape& shape, int some_axis, int64_t
   step = std::min(step, std::max<int64_t>(shape[axis], 1));  // a larger one would overflow a stride
   const int64_t end = length == 0 ? start : start + last * step + 1;
   Tensor x = zeros(shape, y.dtype());
-  copy(y, part_of(x, axis, start, length, step));
+  copy(y, slice(x, axis, start, end, step));
   return record("slice_scatter", {y}, x, [axis, start, end, step](const Tensor& dx, Grads& grads) {
     grads.add(0, slice(dx, axis, start, end, step));
   });
