@@ -143,7 +143,7 @@ GradcheckResult check(const Wording& wording, const Differentiable& f, const std
 std::optional<std::size_t> spoilt_by_backward(Tape& tape, const Tensor& loss, const std::vector<Tensor>& leaves,
                                               const std::vector<Tensor>& gradients, const GradcheckOptions& options) {
   const KeptGradients kept(tape.leaves());
-  for (Tensor leaf : leaves) leaf.zero_grad();
+  for (const Tensor& leaf : leaves) leaf.zero_grad();
   tape.backward(loss);
   for (std::size_t n = 0; n < leaves.size(); ++n) {
     if (!agree(leaves[n].grad(), gradients[n], options)) return n;

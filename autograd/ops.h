@@ -186,7 +186,7 @@ Ids gt(const Tensor& a, const Tensor& b);
 Ids eq(const Tensor& a, const Tensor& b);
 /// x += y; x contiguous. Throws where a tape records and a gradient flows to x or y. Where a derivative needs what x
 /// held before, the backward pass will throw.
-void add_in_place(Tensor& x, const Tensor& y);
+void add_in_place(const Tensor& x, const Tensor& y);
 
 // ---- as operators ----
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -59,7 +59,7 @@ class RankedSet {
 };
 
 /// table[places[n], :] += values[n, :]
-void add_to_rows(const Tensor& values, const Ids& places, Tensor& table) {
+void add_to_rows(const Tensor& values, const Ids& places, const Tensor& table) {
   with_type(table.dtype(), [&]<class T>(T) {
     kernels::scatter_add_rows(places.numel(), table.size(1), values.data<T>(), places.data(), table.data<T>());
   });
@@ -115,9 +115,10 @@ void add_in_place(RowGradient& sum, const RowGradient& more) {
   add_to_rows(more.values, set.ranks(more.rows), sum.values);
 }
 
-void add_in_place(Tensor& dtable, const RowGradient& gradient) {
+void add_in_place(const Tensor& dtable, const RowGradient& gradient) {
   if (dtable.rank() != 2 || !dtable.is_contiguous()) {
-    fail("add_in_place: the table ", dtable.shape(), " is not contiguous or does not have two axes; add into a copy of it");
+    fail("add_in_place: the table ", dtable.shape(),
+         " is not contiguous or does not have two axes; add into a copy of it");
   }
   check_rows(gradient, dtable.size(1), dtable.dtype(), "a table");
   if (const auto rows = gradient.rows.values(); !rows.empty() && rows.back() >= dtable.size(0)) {

@@ -28,6 +28,6 @@ RowGradient coalesce(const Tensor& dy, const Ids& ids, int64_t table_rows);
 void add_in_place(RowGradient& sum, const RowGradient& more);
 
 /// dtable += gradient; dtable (V, D) contiguous. Throws if that has other rows than the table.
-void add_in_place(Tensor& dtable, const RowGradient& gradient);
+void add_in_place(const Tensor& dtable, const RowGradient& gradient);
 
 }  // namespace reel

@@ -40,9 +40,8 @@ struct Tape::Pass {
       return wanted ? &entry_gradients[edge.index] : nullptr;
     }
     if (edge.kind != Edge::leaf) return nullptr;
-    Tensor leaf = edge.tensor;
-    if (accumulate) return &leaf.impl().grad;
-    auto is_leaf = [&](const auto& asked) { return asked.first.same(leaf); };
+    if (accumulate) return &edge.tensor.impl().grad;
+    auto is_leaf = [&](const auto& asked) { return asked.first.same(edge.tensor); };
     const auto found = std::find_if(leaf_gradients.begin(), leaf_gradients.end(), is_leaf);
     return found == leaf_gradients.end() ? nullptr : &found->second;
   }
@@ -275,7 +274,7 @@ void Grads::add_rows(std::size_t input, const Ids& ids, const Tensor& dy) {
 }
 
 Tensor Grads::claim_sum(std::size_t input) {
-  Tensor* sum = pass_.gradient_of(edge_of(input));
+  const Tensor* const sum = pass_.gradient_of(edge_of(input));
   if (!sum || !may_add_to(*sum)) return {};
   sum->impl().storage->renew();  // it is exclusive: no derivative has captured it
   return *sum;
@@ -293,14 +292,14 @@ Tensor Grads::in_place_of(const Tensor& x) { return x.is_contiguous() && claim(x
 // A leaf owns its gradient, whole or rows: optimizers and clipping write into it. It is no tape's result, even where it
 // has taken the place of one (claim).
 
-void Grads::accumulate_in(Tensor leaf, Tensor dx) {
+void Grads::accumulate_in(const Tensor& leaf, Tensor dx) {
   auto& impl = leaf.impl();
   if (!impl.grad.defined()) dx = dx.exclusive() && dx.is_contiguous() ? detach(dx) : copy_of(dx);
   accumulate(impl.grad, std::move(dx));
   if (impl.row_grad) add_in_place(impl.grad, *std::exchange(impl.row_grad, nullptr));
 }
 
-void Grads::accumulate_in(Tensor leaf, RowGradient rows) {
+void Grads::accumulate_in(const Tensor& leaf, RowGradient rows) {
   auto& impl = leaf.impl();
   auto add_rows_to = [&](auto& sum, Tensor& values) {
     if (!values.exclusive()) values = copy_of(values);

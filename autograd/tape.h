@@ -172,8 +172,8 @@ class Grads {
   const Tape::Edge& edge_of(std::size_t input) const;
   static bool may_add_to(const Tensor& sum);
   static void accumulate(Tensor& sum, Tensor dx);
-  static void accumulate_in(Tensor leaf, Tensor dx);
-  static void accumulate_in(Tensor leaf, RowGradient rows);
+  static void accumulate_in(const Tensor& leaf, Tensor dx);
+  static void accumulate_in(const Tensor& leaf, RowGradient rows);
 
   const Tape::Entry& entry_;
   const Tape& tape_;

@@ -51,7 +51,7 @@ void Tensor::check_unchanged(const Derivative& derivative) const {
        " was recorded, and the gradient would be wrong; write to them after the backward pass, or to a copy_of() them");
 }
 
-Tensor& Tensor::set_requires_grad(bool on) {
+Tensor Tensor::set_requires_grad(bool on) const {
   if (impl().tape != 0) {
     fail("set_requires_grad: only a leaf can ask for it, this ", shape(),
          " is the result of an operation; detach() makes a leaf");
@@ -64,16 +64,16 @@ bool Tensor::has_grad() const { return impl().grad.defined() || impl().row_grad;
 
 const Tensor& Tensor::grad() const {
   if (const RowGradient* rows = row_grad()) {
-    impl_->grad = zeros(shape(), dtype());
-    add_in_place(impl_->grad, *rows);
-    impl_->row_grad.reset();
+    impl().grad = zeros(shape(), dtype());
+    add_in_place(impl().grad, *rows);
+    impl().row_grad.reset();
   }
   return impl().grad;
 }
 
 const RowGradient* Tensor::row_grad() const { return impl().row_grad.get(); }
 
-void Tensor::set_grad(Tensor grad) {
+void Tensor::set_grad(const Tensor& grad) const {
   if (grad.defined() && grad.shape() != shape()) {
     fail("set_grad: the gradient is ", grad.shape(), ", the tensor is ", shape(), "; they must be equal");
   }

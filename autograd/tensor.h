@@ -62,7 +62,7 @@ class Tensor {
   std::vector<double> to_vector() const;
 
   /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
-  Tensor& set_requires_grad(bool on = true);
+  Tensor set_requires_grad(bool on = true) const;
   /// Whether somebody did. False for results; needs_gradient() (tape.h) is true for these, too.
   bool requires_grad() const;
   /// Whether backward passes have accumulated a gradient since the last zero_grad().
@@ -74,8 +74,8 @@ class Tensor {
   /// (row_gradient.h). Null if there is none, or if it is dense. For optimizers and clipping, which may write into it.
   const RowGradient* row_grad() const;
   /// Replaces it by a copy of `grad`; none if that is undefined. Throws if shape or dtype differ from this tensor's.
-  void set_grad(Tensor grad);
-  void zero_grad() { set_grad(Tensor()); }
+  void set_grad(const Tensor& grad) const;
+  void zero_grad() const { set_grad(Tensor()); }
 
   // The views of ops.h, as methods.
   Tensor view(const Shape& shape) const;
@@ -94,11 +94,7 @@ class Tensor {
   friend class Grads;
   struct Impl;
 
-  const Impl& impl() const {
-    if (!impl_) fail_undefined();
-    return *impl_;
-  }
-  Impl& impl() {
+  Impl& impl() const {
     if (!impl_) fail_undefined();
     return *impl_;
   }

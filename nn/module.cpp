@@ -72,7 +72,7 @@ int64_t Module::parameter_count() const {
 }
 
 void Module::zero_grad() const {
-  for (Tensor parameter : parameters()) parameter.zero_grad();
+  for (const Tensor& parameter : parameters()) parameter.zero_grad();
 }
 
 void Module::train(bool on) {

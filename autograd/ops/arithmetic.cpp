@@ -108,7 +108,7 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
   });
 }
 
-void add_in_place(Tensor& x, const Tensor& y) {
+void add_in_place(const Tensor& x, const Tensor& y) {
   if (!x.is_contiguous()) fail("add_in_place: x ", x.shape(), " is not contiguous; add into a copy of it");
   if (!broadcasts_to(y.shape(), x.shape())) fail("add_in_place: y ", y.shape(), " does not broadcast to x ", x.shape());
   check_same_dtype("add_in_place", x, y);

@@ -37,7 +37,7 @@ class Repeated {
 /// op(x, ...) of every element, into `result`, to which all operands broadcast and whose dtype they have. It is
 /// contiguous, and may be one of them. `op` is written on vectors.
 template <class Op, class... Xs>
-void map_into(Tensor& result, const Op& op, const Xs&... xs) {
+void map_into(const Tensor& result, const Op& op, const Xs&... xs) {
   with_type(result.dtype(), [&]<class T>(T) {
     kernels::map(result.shape(), result.data<T>(), result.strides(), op,
                  Repeated(xs, result.shape()).template as<T>()...);
