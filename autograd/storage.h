@@ -23,6 +23,8 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   std::byte* data() const { return data_; }
+  /// Of the block: bytes, rounded up.
+  std::size_t size() const { return size_; }
 
   /// Whether what was in it at that moment has been written over since, as far as mark_written() was called.
   bool changed_since(std::uint64_t moment) const { return made_ < moment && moment < written_; }
@@ -31,7 +33,7 @@ class Storage {
   void renew() { made_ = next_moment(); }
 
  private:
-  std::size_t size_;  // of the block: bytes, rounded up
+  std::size_t size_;
   std::byte* data_;
   std::uint64_t made_ = next_moment(), written_ = 0;
 };

@@ -11,6 +11,22 @@
 #include "autograd/tape.h"
 
 namespace reel {
+namespace {
+
+/// Whether elements from `offset` on, with these strides, all lie within the first `count`.
+bool lie_within(int64_t count, const Shape& shape, const Strides& strides, int64_t offset) {
+  if (numel(shape) == 0) return true;
+  int64_t first = offset, last = offset;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    int64_t distance;
+    int64_t& end = strides[axis] < 0 ? first : last;
+    if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &distance)) return false;
+    if (__builtin_add_overflow(end, distance, &end)) return false;
+  }
+  return first >= 0 && last < count;
+}
+
+}  // namespace
 
 Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
   check_size("Tensor", shape);
@@ -24,7 +40,12 @@ Tensor::Tensor(Shape shape, DType dtype) : impl_(std::make_shared<Impl>()) {
 Tensor::Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset) : impl_(std::make_shared<Impl>()) {
   check_size("Tensor", shape);
   impl_->storage = base.impl().storage;
-  impl_->offset = base.impl().offset + offset;
+  const auto room = static_cast<int64_t>(impl_->storage->size() / size_in_bytes(base.dtype()));
+  if (strides.rank() != shape.rank() || __builtin_add_overflow(base.impl().offset, offset, &impl_->offset) ||
+      !lie_within(room, shape, strides, impl_->offset)) {
+    fail("Tensor: a view ", shape, " with strides ", strides, " from element ", offset, " of ", base.shape(),
+         " on; need as many strides as sizes, and every element within the memory of that");
+  }
   impl_->shape = shape;
   impl_->strides = strides;
   impl_->dtype = base.dtype();

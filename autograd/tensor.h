@@ -27,8 +27,8 @@ class Tensor {
   Tensor() = default;
   /// Contiguous, its content undefined at first.
   Tensor(Shape shape, DType dtype);
-  /// A view: the same storage, `offset` elements after the start of `base`. Unchecked: every element must lie in that
-  /// storage. Not recorded.
+  /// A view: the same storage, `offset` elements after the start of `base`. Throws if an element would lie outside of
+  /// that storage. Not recorded.
   Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset = 0);
 
   bool defined() const { return impl_ != nullptr; }

@@ -1,5 +1,7 @@
 #include "autograd/tensor.h"
 
+#include <limits>
+
 #include "tests/autograd/values.h"
 
 using namespace reel;
@@ -25,6 +27,25 @@ TEST_CASE("a tensor knows its shape, strides and type") {
   CHECK(x.strides() == Strides{3, 1});
   CHECK(x.dtype() == DType::f64);
   CHECK_THROWS_WITH(x.size(2), ContainsSubstring("no axis 2"));
+}
+
+TEST_CASE("a view stays within the memory that it shows") {
+  const Tensor x = arange(8 * 64, DType::f64);
+  CHECK(Tensor(x, {2, 2}, {256, -1}, 255).to_vector() == Values{255, 254, 511, 510});
+  CHECK(Tensor(x, {0, 3}, {1, 1}, 1 << 20).numel() == 0);
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  auto leaves = [&](const Shape& shape, const Strides& strides, int64_t offset) {
+    CHECK_THROWS_WITH(Tensor(x, shape, strides, offset), ContainsSubstring("every element within the memory"));
+  };
+  leaves({2, 2}, {256, -1}, 0);
+  leaves({2}, {8 * 64}, 0);
+  leaves({1}, {1}, -1);
+  leaves({1}, {1}, 8 * 64);
+  leaves({3}, {most}, 1);
+  leaves({2, 2}, {most, most}, 0);
+  leaves({2, 2}, {1}, 0);
+  leaves({1}, {1}, most);
+  CHECK_THROWS_AS(Tensor(x.slice(0, 1, 2), {1}, {1}, most), Error);
 }
 
 TEST_CASE("data is typed") {
