@@ -1,5 +1,7 @@
 #include "apps/classify/config.h"
 
+#include "apps/training/layer_options.h"
+
 namespace reel::apps {
 
 const StringPairs& review_defaults() {
@@ -51,8 +53,8 @@ void declare_train(Options& o, ClassifyConfig& c) {
   o.add(&c.depth, "d,depth", "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10));
   o.add(&c.hidden, "hidden", "N", "width of the feed-forward networks; 0 for 4 times the embedding",
         at_least(0).and_at_most(1 << 18));
-  o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before");
-  o.add_choice(&c.activation, "activation", {"relu", "gelu"}, "of the feed-forward networks");
+  add_norm(o, c.norm);
+  add_activation(o, c.activation);
   o.add(&c.dropout, "dropout", "P", "probability of dropping an activation in training", at_least(0).and_less_than(1))
       .fixed(Fixed::in_run);
 

@@ -1,5 +1,6 @@
 #include "apps/classify/model.h"
 
+#include "apps/training/layer_options.h"
 #include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/transformer_classifier.h"
@@ -20,8 +21,8 @@ std::unique_ptr<nn::Classifier> make_classifier(const ClassifyConfig& c, std::in
       .pooling = c.max_pool ? nn::Pooling::max : nn::Pooling::mean,
       .block = {.hidden = c.hidden,
                 .dropout = c.dropout,
-                .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
-                .activation = c.activation == "gelu" ? nn::Activation::gelu : nn::Activation::relu},
+                .norm = norm_of(c.norm),
+                .activation = activation_of(c.activation)},
   };
   if (c.mask_padding) config.padding = data::pad_id;
   if (c.model == "textclassification") return std::make_unique<nn::TextClassificationTransformer>(config);

@@ -1,5 +1,6 @@
 #include "apps/generate/config.h"
 
+#include "apps/training/layer_options.h"
 #include "nn/markov_model.h"
 
 namespace reel::apps {
@@ -35,6 +36,8 @@ void declare_train(Options& o, GenerateConfig& c) {
       .only_for("model", {"gtransformer"});
   o.add(&c.depth, "d,depth", "N", "blocks on top of each other", at_least(1).and_at_most(1 << 10))
       .only_for("model", learning);
+  add_norm(o, c.norm).only_for("model", {"gtransformer"});
+  add_activation(o, c.activation).only_for("model", {"gtransformer"});
   o.add(&c.order, "order", "N", "tokens that are counted together with the next",
         at_least(0).and_at_most(nn::MarkovModel::max_order))
       .only_for("model", {"ngram"});

@@ -22,6 +22,8 @@ struct GenerateConfig {
   std::int64_t embedding = 128;
   std::int64_t heads = 8;
   std::int64_t depth = 12;
+  std::string norm = "post";
+  std::string activation = "relu";
   std::int64_t order = 6;
   double dropout = 0;
 

@@ -1,5 +1,6 @@
 #include "apps/generate/model.h"
 
+#include "apps/training/layer_options.h"
 #include "autograd/error.h"
 #include "nn/conv_model.h"
 #include "nn/gtransformer.h"
@@ -39,7 +40,9 @@ std::unique_ptr<nn::LanguageModel> make_model(const GenerateConfig& c, std::int6
                                                                        .embedding = c.embedding,
                                                                        .heads = c.heads,
                                                                        .depth = c.depth,
-                                                                       .dropout = c.dropout});
+                                                                       .dropout = c.dropout,
+                                                                       .norm = norm_of(c.norm),
+                                                                       .activation = activation_of(c.activation)});
   }
   fail("make_model: no branch makes the model ", c.model);
 }

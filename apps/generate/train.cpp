@@ -33,7 +33,7 @@ class GenerateTask : public Task {
   }
 
   const nn::Module& model() const override { return *model_; }
-  bool is_post_norm() const override { return config_.model == "gtransformer"; }
+  bool is_post_norm() const override { return config_.model == "gtransformer" && config_.norm == "post"; }
 
   std::string introduction() const override {
     const std::string tested = config_.final_run ? text(", ", corpus_.test.size(), " to test") : "";

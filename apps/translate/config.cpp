@@ -1,5 +1,7 @@
 #include "apps/translate/config.h"
 
+#include "apps/training/layer_options.h"
+
 namespace reel::apps {
 
 const StringPairs& sentence_defaults() {
@@ -43,8 +45,7 @@ void declare_train(Options& o, TranslateConfig& c) {
       .fixed(Fixed::in_run);
   o.add_choice(&c.positions, "positions", {"sinusoidal", "learned"}, "what says where a word stands")
       .only_for("model", transformer);
-  o.add_choice(&c.norm, "norm", {"post", "pre"}, "layer norm after the residuals, or before")
-      .only_for("model", transformer);
+  add_norm(o, c.norm).only_for("model", transformer);
   o.add_flag(&c.norm_embeddings, "embedding-norm", "a layer norm before the first layer, too")
       .only_for("model", transformer)
       .only_for("norm", {"post"});

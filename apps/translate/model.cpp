@@ -1,5 +1,6 @@
 #include "apps/translate/model.h"
 
+#include "apps/training/layer_options.h"
 #include "autograd/error.h"
 #include "data/sequences.h"
 #include "nn/recurrent_translator.h"
@@ -31,7 +32,7 @@ std::unique_ptr<nn::Translator> make_translator(const TranslateConfig& c, const 
                                 .padding = data::pad_id,
                                 .positions = c.positions == "learned" ? nn::Transformer::Positions::learned
                                                                       : nn::Transformer::Positions::sinusoidal,
-                                .norm = c.norm == "pre" ? nn::Norm::pre : nn::Norm::post,
+                                .norm = norm_of(c.norm),
                                 .norm_embeddings = c.norm_embeddings,
                                 .tie_projection = c.tie});
   }

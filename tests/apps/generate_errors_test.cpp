@@ -89,6 +89,10 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: only for --optimizer adam");
   check_refused(here.train("generate", "--model conv -H 2"), 2,
                 "--heads: only for --model gtransformer, not conv; leave it out");
+  for (const std::string option : {"--norm pre", "--activation gelu"}) {
+    check_refused(here.train("generate", "--model naive " + option), 2,
+                  option.substr(0, option.find(' ')) + ": only for --model gtransformer, not naive; leave it out");
+  }
   check_refused(here.train("generate", "--model ngram -l 1e-2"), 2,
                 "--learn-rate: only for --model gtransformer, naive or conv, not ngram; leave it out");
   check_refused(here.train("generate", "--model ngram -T curves"), 2, "--tb-dir: a model that counts has no curves");
@@ -189,7 +193,8 @@ TEST_CASE("a checkpoint that does not fit itself is refused", "[generate]") {
 TEST_CASE("what a run was begun with cannot change", "[generate]") {
   TinyTexts here;
   here.must_train("generate", "--out run");
-  for (const std::string option : {"context 8", "dropout 0.5", "tokenizer byte", "split 0.5"}) {
+  for (const std::string option :
+       {"context 8", "dropout 0.5", "tokenizer byte", "split 0.5", "norm pre", "activation gelu"}) {
     const std::string name = option.substr(0, option.find(' '));
     check_refused(here.train("generate", "--resume --out run -N 40 --" + option), 2,
                   "--" + name + " cannot change within a run");

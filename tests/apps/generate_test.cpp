@@ -25,7 +25,8 @@ double loss_of(const std::string& line) {
 }  // namespace
 
 TEST_CASE("every model trains, is scored and writes", "[generate]") {
-  const std::string model = GENERATE("gtransformer", "naive", "conv", "ngram");
+  const std::string model =
+      GENERATE("gtransformer", "gtransformer --norm pre --activation gelu", "naive", "conv", "ngram");
   CAPTURE(model);
   TinyTexts here;
   const Outcome trained =
@@ -59,6 +60,20 @@ TEST_CASE("every model trains, is scored and writes", "[generate]") {
   CHECK(here.run("generate", "sample --from run -p 'the cat' -n 30 -t 0 -r 4").out == boldest);
   CHECK(here.run("generate", "sample --from run -p 'the cat' -n 30 --top-k 1").out == boldest);
   CHECK(here.run("generate", "sample --from run -n 5").out.size() == 5 + 1);
+}
+
+TEST_CASE("norm and activation of a transformer are chosen", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "-N 1 --out run");
+  here.must_train("generate", "-N 1 --norm post --activation relu --out same");
+  CHECK(here.checkpoint("same") == here.checkpoint("run"));
+  for (const char* option : {"--norm pre", "--activation gelu"}) {
+    CAPTURE(option);
+    here.must_train("generate", std::string("-N 1 --out other ") + option);
+    CHECK(here.metrics("other") != here.metrics("run"));
+    here.must_train("generate", "--resume -N 2 --out other");
+    CHECK(here.run("generate", "eval --from other").status == 0);
+  }
 }
 
 TEST_CASE("the test part is set aside, and scored once", "[generate]") {

@@ -799,8 +799,10 @@ TEST_CASE("a negative seed is drawn, shown and repeatable", "[trainer]") {
 
 TEST_CASE("a run says when its norms need a warm-up that it has not", "[trainer]") {
   const std::string warning = "without --lr-warmup, training may diverge";
-  const auto& [program, other] = GENERATE(table<std::string, std::string>(
-      {{"generate", "--model conv"}, {"classify", "--norm pre"}, {"translate", "--norm pre"}}));
+  const auto& [program, other] = GENERATE(table<std::string, std::string>({{"generate", "--model conv"},
+                                                                           {"generate", "--norm pre"},
+                                                                           {"classify", "--norm pre"},
+                                                                           {"translate", "--norm pre"}}));
   TinyTexts here;
   CHECK_THAT(here.must_train(program, "--out run --lr-warmup 0").out, ContainsSubstring(warning));
   CHECK_THAT(here.must_train(program, "--out run").out, !ContainsSubstring(warning));
@@ -1014,17 +1016,19 @@ TEST_CASE("a run goes on though a program has saved its metrics with other line 
 }
 
 TEST_CASE("a run goes on whose version lacked an option that is fixed now", "[trainer]") {
+  const std::string added = GENERATE("tokenizer", "norm", "activation");
   TinyTexts here;
   here.must_train("generate", "--out run");
   Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
   auto& options = note(saved, "options");
   StringPairs kept = string_pairs_from(options);
-  std::erase_if(kept, [](const auto& option) { return option.first == "tokenizer"; });
+  std::erase_if(kept, [&](const auto& option) { return option.first == added; });
   REQUIRE(std::ssize(kept) + 1 == std::ssize(string_pairs_from(options)));
   for (auto& [name, value] : saved.notes) {
     if (name == "options") value = to_json(kept);
   }
   save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  CHECK(here.run("generate", "eval --from run").status == 0);
   CHECK(here.run("generate", "train --resume --out run -N 40").status == 0);
 }
 
