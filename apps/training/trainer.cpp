@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "apps/common/atomic_file.h"
 #include "apps/common/interrupt.h"
@@ -245,7 +246,8 @@ std::int64_t Trainer::step() {
     tokens += loss.tokens;
   }
   if (batches > 1) optim::scale_grads(parameters, 1 / static_cast<double>(last_.sum.hits.all));
-  last_.gradient_norm = optim::clip_grad_norm(parameters, config_.gradient_clipping);
+  const double any = std::numeric_limits<double>::infinity(), limit = config_.gradient_clipping;
+  last_.gradient_norm = optim::clip_grad_norm(parameters, limit > 0 ? limit : any);
   if (!std::isfinite(last_.sum.losses) || !std::isfinite(last_.gradient_norm)) fail_diverged();
   since_score_ += last_.sum;
   optimizer_->step();

@@ -23,6 +23,8 @@ void declare_training(Options& o, TrainingConfig& c) {
   o.add_choice(&c.optimizer, "optimizer", {"adam", "adamw", "sgd"},
                "how gradients change the weights; adamw takes a --weight-decay, sgd has a momentum of 0.9");
   o.add(&c.learning_rate, "l,learn-rate", "RATE", "the highest learning rate", more_than(0));
+  o.add(&c.beta1, "beta1", "B", "how slowly Adam forgets gradients", at_least(0).and_less_than(1))
+      .only_for("optimizer", {"adam", "adamw"});
   o.add(&c.beta2, "beta2", "B", "how slowly Adam forgets squared gradients", at_least(0).and_less_than(1))
       .only_for("optimizer", {"adam", "adamw"});
   o.add_flag(&c.lazy_adam, "lazy-adam",
@@ -41,7 +43,7 @@ void declare_training(Options& o, TrainingConfig& c) {
         "examples at the end of the run over which the rate falls, rounded up to full steps", at_least(0))
       .only_for("schedule", {"wsd"});
   o.add(&c.gradient_clipping, "gradient-clipping", "NORM",
-        "largest norm of all gradients together; they are scaled down to it", more_than(0));
+        "largest norm of all gradients together, which are scaled down to it; 0 for no clipping", at_least(0));
 }
 
 void declare_run(Options& o, TrainingConfig& c) {
@@ -123,7 +125,8 @@ optim::Schedule make_schedule(const TrainingConfig& c, const RunLength& run) {
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& c, const nn::Module& model) {
   const auto groups = optim::decay_matrices_only(model.parameters(), c.weight_decay);
-  const optim::AdamOptions adam{.learning_rate = c.learning_rate, .beta2 = c.beta2, .lazy = c.lazy_adam};
+  const optim::AdamOptions adam{
+      .learning_rate = c.learning_rate, .beta1 = c.beta1, .beta2 = c.beta2, .lazy = c.lazy_adam};
   if (c.optimizer == "sgd") {
     return std::make_unique<optim::SGD>(groups, optim::SGDOptions{.learning_rate = c.learning_rate, .momentum = 0.9});
   }

@@ -86,6 +86,10 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
   check_refused(here.train("generate", "--optimizer adamw"), 2, "without decay it is adam; say with --weight-decay");
   check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2,
                 "--beta2: only for --optimizer adam or adamw, not sgd; leave it out");
+  check_refused(here.train("generate", "--optimizer sgd --beta1 0.8"), 2,
+                "--beta1: only for --optimizer adam or adamw, not sgd; leave it out");
+  check_refused(here.train("generate", "--beta1 1"), 2, "--beta1: 1 is out of range");
+  check_refused(here.train("generate", "--gradient-clipping -1"), 2, "--gradient-clipping: -1 is out of range");
   check_refused(here.train("generate", "--optimizer sgd --lazy-adam"), 2, "--lazy-adam: only for --optimizer adam");
   check_refused(here.train("generate", "--model conv -H 2"), 2,
                 "--heads: only for --model gtransformer, not conv; leave it out");

@@ -292,6 +292,30 @@ TEST_CASE("lazy Adam takes other steps, from the second on", "[trainer]") {
   CHECK(lazy != exact);
 }
 
+TEST_CASE("beta1 is how slowly Adam forgets gradients", "[trainer]") {
+  const std::string optimizer = GENERATE("", "--optimizer adamw --weight-decay 0.01 ");
+  TinyTexts here;
+  auto metrics_of = [&](const std::string& options) {
+    here.must_train("generate", optimizer + "--out run " + options);
+    return here.metrics("run");
+  };
+  const std::string usual = metrics_of("");
+  CHECK(metrics_of("--beta1 0.9") == usual);
+  CHECK(metrics_of("--beta1 0.5") != usual);
+}
+
+TEST_CASE("gradients are clipped, unless their limit is 0", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  auto metrics_of = [&](const std::string& limit) {
+    here.must_train(program, "--optimizer sgd --out run --gradient-clipping " + limit);
+    return here.metrics("run");
+  };
+  const std::string unclipped = metrics_of("0");
+  CHECK(unclipped == metrics_of("1e30"));
+  CHECK(unclipped != metrics_of("1e-3"));
+}
+
 TEST_CASE("an interrupted run goes on as if nothing had been", "[trainer]") {
   const auto& [program, length, signal] =
       GENERATE(table<std::string, std::string, std::string>({{"generate", "-N 2000 --test-every 100", "INT"},
@@ -1015,8 +1039,8 @@ TEST_CASE("a run goes on though a program has saved its metrics with other line 
   CHECK(read_file(here / "run/metrics.csv").starts_with(rows));
 }
 
-TEST_CASE("a run goes on whose version lacked an option that is fixed now", "[trainer]") {
-  const std::string added = GENERATE("tokenizer", "norm", "activation");
+TEST_CASE("a run goes on whose version lacked an option that there is now", "[trainer]") {
+  const std::string added = GENERATE("tokenizer", "norm", "activation", "beta1");
   TinyTexts here;
   here.must_train("generate", "--out run");
   Checkpoint saved = load_checkpoint(here / "run/checkpoint.safetensors", "generate");
