@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "apps/common/numbers.h"
+#include "apps/common/words.h"
 #include "apps/report/head_maps.h"
 #include "apps/report/spread.h"
 #include "apps/training/begin_run.h"
@@ -115,12 +116,13 @@ class TranslateTask : public Task {
   struct Example {
     std::string source, reference, translation;
   };
-  /// Some pairs of the validation part, and what the model makes of them.
+  /// Some pairs of the validation part, each sentence on one line, and what the model makes of them.
   std::vector<Example> examples(std::size_t most) {
     std::vector<Example> examples;
     std::vector<data::Tokens> sources;
     for (std::size_t place : spread(validation_.sources.size(), most)) {
-      examples.push_back({validation_text_.sources[place], validation_text_.targets[place], ""});
+      examples.push_back(
+          {on_one_line(validation_text_.sources[place]), on_one_line(validation_text_.targets[place]), ""});
       sources.push_back(validation_.sources[place]);
     }
     const std::vector<std::string> found = translate_all(model_, sources, words_.target, config_.length);

@@ -124,6 +124,20 @@ TEST_CASE("a sentence that is too long is cut", "[translate]") {
   CHECK(cut.err == "translate predict: \"eins zwei drei\" is longer than --max 1, and cut there\n");
 }
 
+TEST_CASE("sentences that are shown stay on their line", "[translate]") {
+  TinyTexts here;
+  std::string sources, targets;
+  for (int i = 0; i < 4; ++i) {
+    sources += "eins\x1B[2J zwei\n";
+    targets += "one\u202E two\n";
+  }
+  here.write("pairs/val.de", sources);
+  here.write("pairs/val.en", targets);
+  const Outcome trained = here.must_train("translate", "--out run");
+  CHECK_THAT(trained.out, ContainsSubstring("\n  source     eins [2J zwei\n  reference  one  two\n"));
+  CHECK_THAT(here.report("run"), ContainsSubstring("eins [2J zwei") && ContainsSubstring("one  two"));
+}
+
 TEST_CASE("sentences need no test part until the end of a --final run", "[translate]") {
   TinyTexts here;
   for (const auto& file : std::filesystem::directory_iterator(here / "pairs")) {
