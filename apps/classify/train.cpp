@@ -51,8 +51,6 @@ class ClassifyTask : public Task {
         sampler_(data::lengths_of(corpus_.train.tokens), config.training.batch_size, data::BatchSampler::Kind::bucketed,
                  random_stream(config.training.seed, Stream::batches)) {}
 
-  std::int64_t examples_per_epoch() const { return std::ssize(corpus_.train.tokens); }
-
   const nn::Module& model() const override { return *model_; }
   bool is_post_norm() const override { return config_.norm == "post"; }
 
@@ -180,7 +178,7 @@ void train(Options& options, ClassifyConfig& config) {
   TrainingConfig& training = config.training;
   std::optional<Checkpoint> saved =
       begin_run("classify", options, training, config.data.empty() ? review_defaults() : StringPairs{});
-  options.refuse_idle();
+  check_run(options, training);
   if (config.final_run && options.given("split")) {
     throw UsageError("--split: --final trains on the whole training part; leave out one of them");
   }
@@ -188,6 +186,7 @@ void train(Options& options, ClassifyConfig& config) {
   TrainedClassifier trained;
   if (saved) trained = restore_classifier(*saved, config);
   LabelledCorpus corpus = read_labelled_corpus(config, trained.classes, std::move(trained.tokenizer));
+  const Plan plan = plan_epochs(training, config.epochs, std::ssize(corpus.train.tokens));
   if (!saved) {
     const auto texts = corpus.train.tokens.size() + corpus.scored.tokens.size(), classes = corpus.classes.size();
     if (classes > 2 && 2 * classes > texts && !data::has_class_folders(config.data)) {
@@ -197,7 +196,7 @@ void train(Options& options, ClassifyConfig& config) {
     trained.model = make_classifier(config, corpus.tokenizer.vocabulary_size(), std::ssize(corpus.classes));
   }
   ClassifyTask task(config, std::move(corpus), std::move(trained.model));
-  Trainer trainer("classify", options, training, task, plan_epochs(training, config.epochs, task.examples_per_epoch()));
+  Trainer trainer("classify", options, training, task, plan);
   trainer.run(std::move(saved));
 }
 

@@ -166,15 +166,15 @@ void train(Options& options, GenerateConfig& config) {
                      ": a model that counts is done after one pass; start anew");
   }
   if (config.counts() && options.given("tb-dir")) throw UsageError("--tb-dir: a model that counts has no curves");
-  options.refuse_idle();
+  check_run(options, training);
+  const Plan plan = plan_steps(training, config.counts() ? 0 : config.steps, config.test_every);
   TrainedModel trained;
   if (saved) trained = restore_model(*saved, config);
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer), training.resume ? Role::learnt : Role::to_learn);
   if (!saved) trained.model = make_model(config, corpus.tokenizer->vocabulary_size(), corpus.train);
 
   GenerateTask task(config, std::move(corpus), std::move(trained.model));
-  Trainer trainer("generate", options, training, task,
-                  plan_steps(training, config.counts() ? 0 : config.steps, config.test_every));
+  Trainer trainer("generate", options, training, task, plan);
   trainer.run(std::move(saved));
 }
 

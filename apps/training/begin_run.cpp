@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "apps/common/string_pairs.h"
+#include "apps/training/folder_lock.h"
 #include "autograd/error.h"
 
 namespace reel::apps {
@@ -67,6 +68,12 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
   start_random(config);
   if (config.from.empty()) return std::nullopt;
   return run_with_weights(app, options, config.from);
+}
+
+void check_run(const Options& options, const TrainingConfig& config) {
+  options.refuse_idle();
+  check_training(config);
+  const FolderLock no_other_run(config.out);  // for now: the Trainer makes the folder and keeps the lock
 }
 
 }  // namespace reel::apps

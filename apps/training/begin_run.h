@@ -18,4 +18,8 @@ namespace reel::apps {
 std::optional<Checkpoint> begin_run(const std::string& app, Options& options, TrainingConfig& config,
                                     const StringPairs& defaults = {});
 
+/// To be called before the data are read, which may take long: throws UsageError if an option means nothing beside the
+/// others, or does not go together with them, and Error if another run is writing into --out.
+void check_run(const Options& options, const TrainingConfig& config);
+
 }  // namespace reel::apps

@@ -19,6 +19,8 @@ struct Plan : RunLength {
   std::int64_t batches_of_step(std::int64_t done, std::int64_t most) const;
 };
 
+// Both throw UsageError for a schedule that does not fit.
+
 /// So many steps, with a score after every test_every of them.
 Plan plan_steps(const TrainingConfig& config, std::int64_t steps, std::int64_t test_every);
 

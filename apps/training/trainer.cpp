@@ -73,7 +73,6 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       task_(task),
       plan_(std::move(plan)),
       fingerprint_(task.fingerprint()) {
-  if (plan_.steps > 0) check_training(config_, plan_);
   folder_.emplace(config_.out);
   if (plan_.steps > 0) optimizer_ = make_optimizer(config_, task_.model());
 }

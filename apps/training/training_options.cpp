@@ -74,24 +74,29 @@ void use_threads(std::int64_t threads) {
 
 namespace {
 
-void check_optimizer(const TrainingConfig& c) {
+/// Whether the rate falls towards --min-lr, by the end of the run.
+bool falls(const TrainingConfig& c) { return c.schedule == "cosine" || c.schedule == "wsd"; }
+
+}  // namespace
+
+void check_training(const TrainingConfig& c) {
   if (c.optimizer == "adamw" && c.weight_decay == 0) {
     throw UsageError("--optimizer adamw: without decay it is adam; say with --weight-decay how much, such as 0.01");
+  }
+  if (falls(c) && c.min_lr > c.learning_rate) {
+    fail<UsageError>("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate);
+  }
+  if (c.schedule == "wsd" && c.lr_decay == 0) {
+    throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");
   }
 }
 
 void check_schedule(const TrainingConfig& c, const RunLength& run) {
-  if (c.schedule != "cosine" && c.schedule != "wsd") return;  // they end at no rate
-  if (c.min_lr > c.learning_rate) {
-    fail<UsageError>("--min-lr: ", c.min_lr, " is more than the --learn-rate of ", c.learning_rate);
-  }
+  if (!falls(c)) return;
   const std::int64_t warmup = run.steps_for(c.lr_warmup), decay = run.steps_for(c.lr_decay), left = run.steps - warmup;
   if (left <= 0) {
     fail<UsageError>("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps of the run's ", run.steps,
                      "; --schedule ", c.schedule, " needs some that are left");
-  }
-  if (c.schedule == "wsd" && c.lr_decay == 0) {
-    throw UsageError("--schedule wsd: the rate would never fall; say with --lr-decay for how many examples it does");
   }
   if (c.schedule == "wsd" && decay == 1) {
     fail<UsageError>("--lr-decay: ", c.lr_decay, " examples are one step, within which the rate cannot fall; need two");
@@ -100,13 +105,6 @@ void check_schedule(const TrainingConfig& c, const RunLength& run) {
     throw UsageError(
         text("--lr-decay: ", c.lr_decay, " examples are ", decay, " steps; after --lr-warmup, ", left, " are left"));
   }
-}
-
-}  // namespace
-
-void check_training(const TrainingConfig& config, const RunLength& run) {
-  check_optimizer(config);
-  check_schedule(config, run);
 }
 
 optim::Schedule make_schedule(const TrainingConfig& c, const RunLength& run) {

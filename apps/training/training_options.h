@@ -55,8 +55,11 @@ void declare_run(Options& options, TrainingConfig& config);
 void add_threads(Options& options, std::int64_t& threads);
 void use_threads(std::int64_t threads);
 
-/// Throws UsageError for options that do not go together, such as adamw without a weight decay.
-void check_training(const TrainingConfig& config, const RunLength& run);
+/// Throws UsageError for options that do not go together, such as adamw without a weight decay, however long the run
+/// is.
+void check_training(const TrainingConfig& config);
+/// Throws UsageError for a schedule that does not fit into the run.
+void check_schedule(const TrainingConfig& config, const RunLength& run);
 optim::Schedule make_schedule(const TrainingConfig& config, const RunLength& run);
 std::unique_ptr<optim::Optimizer> make_optimizer(const TrainingConfig& config, const nn::Module& model);
 

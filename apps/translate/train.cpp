@@ -35,8 +35,6 @@ class TranslateTask : public Task {
                  config_.batches == "random" ? data::BatchSampler::Kind::random : data::BatchSampler::Kind::bucketed,
                  random_stream(config_.training.seed, Stream::batches)) {}
 
-  std::int64_t examples_per_epoch() const { return std::ssize(train_.sources); }
-
   const nn::Module& model() const override { return model_; }
   bool is_post_norm() const override { return config_.model == "transformer" && config_.norm == "post"; }
 
@@ -196,20 +194,20 @@ void train(Options& options, TranslateConfig& config) {
   TrainingConfig& training = config.training;
   std::optional<Checkpoint> saved =
       begin_run("translate", options, training, config.data.empty() ? sentence_defaults() : StringPairs{});
-  options.refuse_idle();
+  check_run(options, training);
   check_languages(config);
   check_heads(config);
   TrainedTranslator trained{.config = config};
   if (saved) trained = restore_translator(*saved, config);
   data::ParallelData pairs = read_pairs(config);
+  const Plan plan = plan_epochs(training, config.epochs, std::ssize(pairs.train.sources));
   if (!saved) {
     trained.tokenizers = train_tokenizers(pairs.train, config);
     trained.model = make_translator(config, *trained.tokenizers);
   }
 
   TranslateTask task(std::move(trained), pairs.train, std::move(pairs.validation), std::move(pairs.tests));
-  Trainer trainer("translate", options, training, task,
-                  plan_epochs(training, config.epochs, task.examples_per_epoch()));
+  Trainer trainer("translate", options, training, task, plan);
   trainer.run(std::move(saved));
 }
 

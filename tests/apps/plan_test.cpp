@@ -1,5 +1,6 @@
 #include "apps/training/plan.h"
 
+#include "apps/common/options.h"
 #include "tests/catch.h"
 
 using namespace reel::apps;
@@ -28,4 +29,13 @@ TEST_CASE("a step has no more examples than an epoch", "[plan]") {
   CHECK(plan_epochs({.batch_size = 4, .accumulate = 2}, 3, 26).examples_per_step == 8);
   CHECK(plan_epochs({.batch_size = 4, .accumulate = 100}, 3, 26).examples_per_step == 26);
   CHECK(plan_epochs({.batch_size = 1000}, 3, 26).examples_per_step == 26);
+}
+
+TEST_CASE("a plan has room for the schedule", "[plan]") {
+  const TrainingConfig config{.batch_size = 4, .schedule = "cosine", .lr_warmup = 40};  // of 10 steps
+  CHECK(plan_steps(config, 11, 5).steps == 11);
+  CHECK_THROWS_AS(plan_steps(config, 10, 5), UsageError);
+  CHECK(plan_epochs(config, 2, 24).steps == 12);
+  CHECK_THROWS_AS(plan_epochs(config, 2, 20), UsageError);
+  CHECK(plan_steps(config, 0, 5).steps == 0);  // it counts
 }

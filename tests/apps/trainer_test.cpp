@@ -485,6 +485,24 @@ TEST_CASE("two runs cannot write into one folder", "[trainer]") {
   CHECK(here.run(program, "eval --from run").status == 0);
 }
 
+TEST_CASE("what can be refused without the data is refused before they are read", "[trainer]") {
+  const std::string program = any_program();
+  TinyTexts here;
+  auto refused = [&](const std::string& options, int status, const std::string& reason) {
+    check_refused(program, here.train(program, "--data missing --out run " + options), status, reason);
+  };
+  refused("--optimizer adamw", 2, "without decay it is adam");
+  refused("--optimizer sgd --lazy-adam", 2, "--lazy-adam: only for --optimizer adam");
+  refused("--schedule cosine --min-lr 1", 2, "--min-lr: 1 is more than the --learn-rate");
+  refused("--schedule wsd", 2, "say with --lr-decay");
+  if (program == "generate") refused("--schedule cosine --lr-warmup 1000", 2, "steps of the run's 20");
+  refused("", 1, "missing");
+  CHECK_FALSE(fs::exists(here / "run"));
+  fs::create_directory(here / "run");
+  const FolderLock other(here / "run");
+  refused("", 1, "another run is writing into run");
+}
+
 TEST_CASE("what killed runs have left half written goes away", "[trainer]") {
   TinyTexts here;
   for (const char* file : {"checkpoint.safetensors", "metrics.csv", "report.html", "mine"}) {
