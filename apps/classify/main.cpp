@@ -47,7 +47,7 @@ void declare_eval(Options& o, EvalConfig& c) {
 /// What a run has set aside: of the same data as then, since others would be cut in another way.
 EncodedTexts validation_part(const Checkpoint& saved, const TrainedClassifier& trained, const std::string& from) {
   LabelledCorpus corpus = read_labelled_corpus(trained.config, trained.classes, trained.tokenizer);
-  check_learnt_from(saved, fingerprint(corpus), corpus.name, from);
+  check_learnt_from(saved, fingerprint(corpus), trained.config.data, from);
   return std::move(corpus.scored);
 }
 

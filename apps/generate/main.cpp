@@ -50,7 +50,7 @@ Part part_to_score(const Checkpoint& saved, TrainedModel& trained, const EvalCon
   if (!c.data.empty()) config.data = c.data;
   Corpus corpus = read_corpus(config, std::move(trained.tokenizer), c.data.empty() ? Role::learnt : Role::to_score);
   const std::uint32_t data = fingerprint(corpus);
-  if (c.data.empty()) check_learnt_from(saved, data, corpus.name, c.from);
+  if (c.data.empty()) check_learnt_from(saved, data, config.data, c.from);
   if (learnt_from(saved, data)) {
     return c.final_run ? Part{"test", std::move(corpus.test)} : Part{"validation", std::move(corpus.validation)};
   }

@@ -123,9 +123,10 @@ bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint) {
 void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder) {
   if (learnt_from(checkpoint, fingerprint)) return;
-  fail(data, " has changed since ", folder,
-       " was trained: what is set aside now, the model may have learnt; put the old data back, or name others to score "
-       "with --data");
+  fail(data.empty() ? "the built-in corpus" : data, " has changed since ", folder,
+       " was trained: what is set aside now, the model may have learnt; ",
+       data.empty() ? "this program was built from other source, so start a new run" : "put the old data back",
+       ", or name others to score with --data");
 }
 
 Json to_json(const StringPairs& pairs) {

@@ -53,8 +53,8 @@ auto read_notes(const Checkpoint& checkpoint, const Read& read) {
 
 /// Whether the run's data had this fingerprint.
 bool learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint);
-/// Throws unless they had, calling them `data` and the run `folder`: changed data are split in another way, and the
-/// model might be scored on what it has learnt.
+/// Throws unless they had, calling the run `folder`: changed data are split in another way, and the model might be
+/// scored on what it has learnt. `data` is where they lie, or empty for the built-in ones, which change with Reel.
 void check_learnt_from(const Checkpoint& checkpoint, std::uint32_t fingerprint, const std::string& data,
                        const std::string& folder);
 

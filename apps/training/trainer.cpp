@@ -79,8 +79,11 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
 
 void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
-    fail("the data are no longer those that the run in ", config_.out,
-         " began with; put these back, or start anew without --resume");
+    const StringPairs options = options_.values();
+    const std::string* data = find(options, "data");
+    const bool built_in = data && data->empty();
+    fail("the data are no longer those that the run in ", config_.out, " began with; ",
+         built_in ? "this program was built from other source:" : "put these back, or", " start anew without --resume");
   }
   // Another run may have gone on while this one read the data, before it had the folder to itself.
   if (note(load_checkpoint(saved.path, app_), "step") != note(saved, "step")) {

@@ -473,6 +473,27 @@ TEST_CASE("a run goes on after its data have moved", "[trainer]") {
   check_refused(program, refused, 1, "the data are no longer those that the run in run began with; put these back");
 }
 
+TEST_CASE("a program built from other source does not go on with a run on its built-in data", "[trainer]") {
+  const auto& [name, small] = GENERATE(table<std::string, std::string>(
+      {{"generate", "-N 1 -b 2 -C 8 -E 8 -d 1 --lr-warmup 0 --model conv --sample-length 0"},
+       {"classify", "-e 1 -E 8 -d 1 -b 100"},
+       {"translate", "-e 1 -E 8 -d 1 --hidden 8 -b 200 -M 25"}}));
+  const std::string program = name;  // which a lambda can capture
+  TinyTexts here;
+  REQUIRE(here.run(program, "train --out run " + small).status == 0);
+  Checkpoint saved = load_run(here / "run", program);
+  replace_note(saved, "data", note(saved, "data").get<std::int64_t>() ^ 1);
+  save_checkpoint(here / "run/checkpoint.safetensors", saved);
+  check_refused(program, here.run(program, "train --resume --out run"), 1,
+                "the data are no longer those that the run in run began with; this program was built from other "
+                "source: start anew without --resume\n");
+  if (program != "generate") return;  // the others score test parts
+  check_refused(program, here.run(program, "eval --from run"), 1,
+                "the built-in corpus has changed since run was trained: what is set aside now, the model may have "
+                "learnt; this program was built from other source, so start a new run, or name others to score with "
+                "--data\n");
+}
+
 TEST_CASE("two runs cannot write into one folder", "[trainer]") {
   const std::string program = any_program();
   TinyTexts here;
