@@ -35,7 +35,8 @@ struct Score {
 /// Throws if one of a model's logits, for classes or for tokens, is NaN: none of them is the best then.
 void check_numbers(const Tensor& logits);
 
-/// How many examples are scored at once; a score does not depend on it.
+/// How many texts, or pairs of sentences, are scored at once; a score does not depend on it. Windows of a text,
+/// which may be long, are scored as many at once as train together: for those there is memory.
 inline constexpr std::int64_t scoring_batch = 64;
 
 /// Throws unless the loss of `model`, a folder, is finite.

@@ -40,11 +40,11 @@ std::string to_string(const TranslationScore& score, const data::WordRules& rule
 }
 
 PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,
-                     std::int64_t batch_size, const SearchConfig& search, const std::string& folder) {
+                     const SearchConfig& search, const std::string& folder) {
   const data::WordTokenizer& target = trained.tokenizers->target;
   const std::int64_t length = trained.config.length;
   const EncodedPairs pairs = encode_pairs(text, *trained.tokenizers, length);
-  const Score likelihood = evaluate(*trained.model, pairs, batch_size);
+  const Score likelihood = evaluate(*trained.model, pairs, scoring_batch);
   check_finite(likelihood, folder);
   std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs.cut, length) << std::endl;
   const TranslationScore translation =

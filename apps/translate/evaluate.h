@@ -40,6 +40,6 @@ struct PartScore {
 /// Of the part called `name`; prints each of the two as soon as it is known. Throws, calling the model `folder`, if its
 /// loss is not finite.
 PartScore score_part(const TrainedTranslator& trained, const std::string& name, const data::ParallelText& text,
-                     std::int64_t batch_size, const SearchConfig& search, const std::string& folder);
+                     const SearchConfig& search, const std::string& folder);
 
 }  // namespace reel::apps

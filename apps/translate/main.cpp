@@ -5,7 +5,6 @@
 #include "apps/common/command.h"
 #include "apps/common/texts.h"
 #include "apps/training/config_of.h"
-#include "apps/training/score.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
 #include "apps/translate/model.h"
@@ -55,7 +54,7 @@ void eval(Options& options, EvalConfig& c) {
   use_threads(c.threads);
   const TrainedTranslator trained = load(c.from);
   for (const auto& [name, text] : read_tests(trained.config, c.data)) {
-    score_part(trained, name, text, scoring_batch, c.search, c.from);
+    score_part(trained, name, text, c.search, c.from);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "apps/training/begin_run.h"
 #include "apps/training/eval_mode.h"
 #include "apps/training/fingerprint.h"
+#include "apps/training/score.h"
 #include "apps/training/trainer.h"
 #include "apps/translate/corpus.h"
 #include "apps/translate/evaluate.h"
@@ -58,7 +59,7 @@ class TranslateTask : public Task {
             count_hits(logits, batch.outputs)};
   }
 
-  std::optional<Score> score() override { return evaluate(model_, validation_, config_.training.batch_size); }
+  std::optional<Score> score() override { return evaluate(model_, validation_, scoring_batch); }
 
   void show(const std::string& when, const std::optional<Score>& score) override {
     if (!score) return;
@@ -156,8 +157,7 @@ class TranslateTask : public Task {
 
   /// The last lines on one part, perplexity and BLEU.
   StringPairs finish_part(const std::string& name, const data::ParallelText& text) {
-    const auto [likelihood, translation] =
-        score_part(trained_, name, text, config_.training.batch_size, {}, config_.training.out);
+    const auto [likelihood, translation] = score_part(trained_, name, text, {}, config_.training.out);
     return {{name + " perplexity", short_number(likelihood.perplexity(), 4)},
             {name + " BLEU", short_number(translation.bleu, 4)}};
   }

@@ -162,6 +162,17 @@ TEST_CASE("what training shows is the mean of all texts since the last score", "
   CHECK(right == Approx(std::round(right)).margin(0.01));
 }
 
+TEST_CASE("the batches of training do not change a score of texts", "[trainer]") {
+  const std::string program = GENERATE("classify", "translate");
+  TinyTexts here;
+  auto validation_loss = [&](const std::string& batch) {  // of steps too small to change a weight
+    here.must_train(program, "--optimizer sgd -l 1e-30 -e 1 --out run -b " + batch);
+    return read_metrics(here / "run/metrics.csv").at("validation_loss").back().y;
+  };
+  const double loss = validation_loss("12");
+  for (const char* batch : {"3", "5", "7"}) CHECK(validation_loss(batch) == loss);
+}
+
 TEST_CASE("event files show what metrics.csv has", "[trainer]") {
   const auto& [program, name] = GENERATE(table<std::string, std::string>(
       {{"generate", "generation"}, {"classify", "classification"}, {"translate", "translation"}}));
