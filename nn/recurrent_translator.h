@@ -22,7 +22,7 @@ class RecurrentTranslator : public Translator {
   explicit RecurrentTranslator(const Config& config);
   Tensor encode(const Ids& source) const override;  // (B, S) -> (B, D)
   using Translator::decode;
-  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& tokens) const override;
+  Tensor decode(const Tensor& memory, const Ids& source, const Ids& target, const Packing& packing) const override;
   /// Keeps the decoder's last state.
   std::unique_ptr<Translation> start(const Ids& source) const override;
 

@@ -100,8 +100,8 @@ void Trainer::resume(const Checkpoint& saved) {
     default_generator().set_state(generator_state_from(note(saved, "random")));
   });
   if (plan_.steps < steps_done_) {
-    fail<UsageError>("--", plan_.option, ": the run has taken ", steps_done_, " steps, and these are ", plan_.steps,
-                     " in all; say more, or leave it out with --resume");
+    fail<UsageError>("--", plan_.option, " gives ", plan_.steps, " steps, but the run has already taken ", steps_done_,
+                     "; give more, or leave it out with --resume");
   }
   if (steps_done_ <= 1 && !has_own_metrics()) {
     begin_files();

@@ -78,8 +78,8 @@ class Task {
 /// (show_where_it_stands). And it may stand beside the rows of an earlier run, which are not its own (has_own_metrics).
 class Trainer {
  public:
-  /// `app` is how the program calls itself, `options` is what a checkpoint keeps of them. Throws if another run is
-  /// writing into the folder.
+  /// `app` is how the program calls itself; a checkpoint keeps `options`, all but those that say where and how it is
+  /// run. Throws if another run is writing into the folder.
   Trainer(std::string app, const Options& options, const TrainingConfig& config, Task& task, Plan plan);
 
   /// Takes all steps, or with --resume those that are left after `saved`, and finishes; or stops early at an interrupt.

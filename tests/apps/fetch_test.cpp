@@ -141,7 +141,8 @@ TEST_CASE("fetch says that it is offline, and what to do", "[fetch]") {
   CHECK_THAT(offline.err,
              ContainsSubstring("cannot reach http://127.0.0.1:1/aclImdb_v1.tar.gz; is this machine online?"));
   CHECK_THAT(offline.err, ContainsSubstring("\n  https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz\n"));
-  CHECK_THAT(offline.err, ContainsSubstring("REEL_MIRROR=file:///FOLDER apps/fetch imdb"));
+  CHECK_THAT(offline.err, ContainsSubstring("download these on a machine that is online:\n  https://") &&
+                              ContainsSubstring("REEL_MIRROR=file:///FOLDER apps/fetch imdb"));
   CHECK(here.is_clean());
 
   const Outcome missing = here.fetch("imdb");

@@ -692,7 +692,9 @@ TEST_CASE("a run is resumed as it was begun, or not at all", "[trainer]") {
   CHECK(here.checkpoint("run") == kept);
   CHECK(fs::last_write_time(here / "run/checkpoint.safetensors") == written);
   CHECK(here.metrics("run") == metrics);
-  refused("--out run " + more + " 1", 2, more + ": the run has taken ");  // and not "one more"
+  const std::string taken = " steps, but the run has already taken " + std::to_string(count_lines(metrics) - 1);
+  refused("--out run " + more + " 1", 2, more + " gives ");  // and not "one more"
+  refused("--out run " + more + " 1", 2, taken + "; give more");
   CHECK(here.checkpoint("run") == kept);
 
   // What changes is saved, even if no step is left to take: where the data have gone, for instance. All else stays, and
