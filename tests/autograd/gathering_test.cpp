@@ -33,7 +33,8 @@ TEST_CASE("stack joins along a new axis") {
   CHECK_THROWS_WITH(stack({}, 0), ContainsSubstring("stack: there is nothing to join"));
   CHECK_THROWS_WITH(stack({a, ones({3}, DType::f64)}, 0), ContainsSubstring("stack: (3,) and (2,) differ"));
   CHECK_THROWS_WITH(stack({a, ones({2}, DType::f32)}, 0), ContainsSubstring("stack: operands are f64 and f32"));
-  CHECK_THROWS_WITH(stack({a, b}, 2), ContainsSubstring("stack: no axis can be inserted at 2 of (2,); need -2 <= axis <= 1"));
+  CHECK_THROWS_WITH(stack({a, b}, 2),
+                    ContainsSubstring("stack: no axis can be inserted at 2 of (2,); need -2 <= axis <= 1"));
 }
 
 TEST_CASE("split gives views, the last perhaps shorter") {
@@ -93,7 +94,8 @@ TEST_CASE("gather and scatter_add refuse indices that do not fit") {
   CHECK_THROWS_WITH(gather(x, 1, Ids::zeros({1, 3})), ContainsSubstring("gather: index is (1, 3), x is (2, 3)"));
   CHECK_THROWS_WITH(gather(x, 1, Ids({0, 0})), ContainsSubstring("gather: index is (2,), x is (2, 3)"));
   CHECK_THROWS_WITH(gather(x, 2, Ids({0, 0})), ContainsSubstring("gather: there is no axis 2"));
-  CHECK_THROWS_WITH(gather(zeros({1, 0}), 1, Ids::zeros({1, 1})), "gather: the index 0 is out of range: there is nothing to choose from");
+  CHECK_THROWS_WITH(gather(zeros({1, 0}), 1, Ids::zeros({1, 1})),
+                    "gather: the index 0 is out of range: there is nothing to choose from");
   CHECK_THROWS_WITH(scatter_add(ones({2}), 0, Ids({0, 3}), 3), ContainsSubstring("scatter_add: the index 3"));
   CHECK_THROWS_WITH(scatter_add(ones({2}), 0, Ids({0}), 3), ContainsSubstring("index is (1,), y is (2,)"));
   CHECK_THROWS_WITH(scatter_add(ones({2}), 1, Ids({0, 0}), 3), ContainsSubstring("scatter_add: there is no axis 1"));

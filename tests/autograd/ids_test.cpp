@@ -25,7 +25,8 @@ TEST_CASE("ids refuse the wrong number of values") {
   CHECK(Ids::arange(6).view({2, 3}).unsqueeze(-1).shape() == Shape{2, 3, 1});
   CHECK(Ids::arange(6).unsqueeze(0).shape() == Shape{1, 6});
   CHECK(Ids::arange(6).view({2, -1}).shape() == Shape{2, 3});
-  CHECK_THROWS_WITH(Ids::arange(6).unsqueeze(2), ContainsSubstring("Ids::unsqueeze: no axis can be inserted at 2 of (6,)"));
+  CHECK_THROWS_WITH(Ids::arange(6).unsqueeze(2),
+                    ContainsSubstring("Ids::unsqueeze: no axis can be inserted at 2 of (6,)"));
   CHECK_THROWS_WITH(Ids::arange(6).view({4}), ContainsSubstring("(6,)") && ContainsSubstring("(4,)"));
   CHECK_THROWS_WITH(Ids::arange(6).view({-2, -3}), ContainsSubstring("Ids::view") && ContainsSubstring("(-2, -3)"));
   CHECK_THROWS_WITH(Ids::zeros({0}).view({int64_t{1} << 32, int64_t{1} << 32}), ContainsSubstring("Ids::view"));
