@@ -220,14 +220,14 @@ std::uint64_t next_moment() {
   return moments.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-Storage::Storage(std::size_t bytes) : size_(size_of_block(bytes)), data_(pool().take(size_)) {
-  allow_access(data_, bytes);
-  forbid_access(data_ + bytes, size_ - bytes);
+Storage::Storage(std::size_t bytes) : size_(bytes), block_(size_of_block(bytes)), data_(pool().take(block_)) {
+  allow_access(data_, size_);
+  forbid_access(data_ + size_, block_ - size_);
 }
 
 Storage::~Storage() {
-  forbid_access(data_, size_);
-  pool().give_back(data_, size_);
+  forbid_access(data_, block_);
+  pool().give_back(data_, block_);
 }
 
 MemoryStats memory_stats() { return pool().stats(); }

@@ -23,7 +23,7 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   std::byte* data() const { return data_; }
-  /// Of the block: bytes, rounded up.
+  /// How many bytes were asked for.
   std::size_t size() const { return size_; }
 
   /// Whether what was in it at that moment has been written over since, as far as mark_written() was called.
@@ -33,7 +33,7 @@ class Storage {
   void renew() { made_ = next_moment(); }
 
  private:
-  std::size_t size_;
+  std::size_t size_, block_;  // bytes; of the block, rounded up
   std::byte* data_;
   std::uint64_t made_ = next_moment(), written_ = 0;
 };

@@ -41,7 +41,8 @@ Tensor::Tensor(const Tensor& base, Shape shape, Strides strides, int64_t offset)
   check_size("Tensor", shape);
   impl_->storage = base.impl().storage;
   const auto room = static_cast<int64_t>(impl_->storage->size() / size_in_bytes(base.dtype()));
-  if (strides.rank() != shape.rank() || __builtin_add_overflow(base.impl().offset, offset, &impl_->offset) ||
+  const int64_t distance = reel::numel(shape) == 0 ? 0 : offset;  // not even the address of nothing leaves the memory
+  if (strides.rank() != shape.rank() || __builtin_add_overflow(base.impl().offset, distance, &impl_->offset) ||
       !lie_within(room, shape, strides, impl_->offset)) {
     fail("Tensor: a view ", shape, " with strides ", strides, " from element ", offset, " of ", base.shape(),
          " on; need as many strides as sizes, and every element within the memory of that");

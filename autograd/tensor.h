@@ -61,7 +61,7 @@ class Tensor {
   /// All elements in row-major order.
   std::vector<double> to_vector() const;
 
-  /// Asks for gradients with respect to this tensor (a leaf). Returns itself.
+  /// Asks for gradients with respect to this tensor (a leaf). Returns a handle of it.
   Tensor set_requires_grad(bool on = true) const;
   /// Whether somebody did. False for results; needs_gradient() (tape.h) is true for these, too.
   bool requires_grad() const;

@@ -97,6 +97,8 @@ class Options {
   /// Whether the command line named this option.
   bool given(std::string_view name) const;
   bool is_fixed(std::string_view name, Fixed at_least) const;
+  /// Its value before any was set.
+  const std::string& initial(std::string_view name) const { return declared(name).initial; }
 
   /// Sets options that were not given and whose conditions are met.
   void set_defaults(const StringPairs& values);

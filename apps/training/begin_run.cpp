@@ -10,11 +10,17 @@
 namespace reel::apps {
 namespace {
 
-/// The first option, of those fixed at least this far, that was given a value other than the one in `kept`.
+/// The value in `kept` or, of an option that there was not yet, the one that changes nothing.
+const std::string& value_before(const Options& options, const StringPairs& kept, const std::string& name) {
+  const std::string* before = find(kept, name);
+  return before ? *before : options.initial(name);
+}
+
+/// The first option, of those fixed at least this far, that was given another value than before.
 std::optional<std::string> first_changed(const Options& options, const StringPairs& kept, Fixed at_least) {
   for (const auto& [name, value] : options.values()) {
-    const std::string* before = find(kept, name);
-    if (options.given(name) && options.is_fixed(name, at_least) && !(before && *before == value)) return name;
+    const bool matters = options.given(name) && options.is_fixed(name, at_least);
+    if (matters && value != value_before(options, kept, name)) return name;
   }
   return std::nullopt;
 }
@@ -50,10 +56,8 @@ Checkpoint run_with_weights(const std::string& app, Options& options, const std:
   Checkpoint run = load_run(folder, app);
   const StringPairs kept = restored_options(run, options, Fixed::with_weights);
   if (const auto name = first_changed(options, kept, Fixed::with_weights)) {
-    const std::string* before = find(kept, *name);
-    fail<UsageError>("--", *name, ": the weights in ", folder, " were made ",
-                     before ? "with " + options.as_arguments(*name, *before) : "without it",
-                     "; leave it out with --from");
+    fail<UsageError>("--", *name, ": the weights in ", folder, " were made with ",
+                     options.as_arguments(*name, value_before(options, kept, *name)), "; leave it out with --from");
   }
   return run;
 }

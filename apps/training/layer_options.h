@@ -9,12 +9,14 @@
 
 namespace reel::apps {
 
-/// Adds --norm, whose variable holds "post" or "pre"; and what it then stands for.
+/// Adds --norm, whose variable holds "post" or "pre".
 Options& add_norm(Options& options, std::string& norm);
+/// What such a variable stands for.
 nn::Norm norm_of(const std::string& norm);
 
-/// Adds --activation, whose variable holds "relu" or "gelu"; and what it then stands for.
+/// Adds --activation, whose variable holds "relu" or "gelu".
 Options& add_activation(Options& options, std::string& activation);
+/// What such a variable stands for.
 nn::Activation activation_of(const std::string& activation);
 
 }  // namespace reel::apps

@@ -9,6 +9,7 @@
 #include "apps/common/atomic_file.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/numbers.h"
+#include "apps/common/string_pairs.h"
 #include "apps/common/words.h"
 #include "apps/training/metrics_reader.h"
 #include "autograd/error.h"
@@ -248,8 +249,8 @@ std::int64_t Trainer::step() {
     tokens += loss.tokens;
   }
   if (batches > 1) optim::scale_grads(parameters, 1 / static_cast<double>(last_.sum.hits.all));
-  const double any = std::numeric_limits<double>::infinity(), limit = config_.gradient_clipping;
-  last_.gradient_norm = optim::clip_grad_norm(parameters, limit > 0 ? limit : any);
+  const double no_limit = std::numeric_limits<double>::infinity(), limit = config_.gradient_clipping;
+  last_.gradient_norm = optim::clip_grad_norm(parameters, limit > 0 ? limit : no_limit);
   if (!std::isfinite(last_.sum.losses) || !std::isfinite(last_.gradient_norm)) fail_diverged();
   since_score_ += last_.sum;
   optimizer_->step();

@@ -26,7 +26,7 @@ struct TrainingConfig {
   std::int64_t lr_warmup = 5000;  // examples
   double min_lr = 0;
   std::int64_t lr_decay = 0;     // examples
-  double gradient_clipping = 1;  // the largest norm of all gradients together; 0 for any
+  double gradient_clipping = 1;  // the largest norm of all gradients together; 0 for no limit
   std::int64_t seed = 1;         // a negative one asks for a random one
 
   std::string from{};  // a run whose weights this one begins with; empty for random ones

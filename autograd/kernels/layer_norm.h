@@ -7,6 +7,7 @@
 
 #include "autograd/kernels/buffer.h"
 #include "autograd/kernels/machine.h"
+#include "autograd/kernels/parallel.h"
 #include "autograd/kernels/rows.h"
 
 namespace reel::kernels {
@@ -50,8 +51,8 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
                          const T* dy, T* dx, T* dweight, T* dbias) {
   constexpr int64_t ahead = 2 * page / static_cast<int64_t>(sizeof(T));  // by itself a processor looks ahead within one
   const T share = T(1) / static_cast<T>(n);
-  // A piece is worth a thread, and of so many rows that its sums for dweight and dbias cost little.
-  const int64_t piece_rows = std::max<int64_t>(8, grain_for(n, elements_per_chunk / 2));
+  // A piece is worth a thread. It is of 8 rows or more and one of 64 at most, so that its sums cost little.
+  const int64_t piece_rows = std::max({int64_t{8}, grain_for(n, elements_per_chunk / 2), divide_up(rows, 64)});
   const int64_t pieces = weight ? divide_up(rows, piece_rows) : 0;
   thread_local Buffer<T> buffer;
   T* const sums = buffer.room(2 * pieces * n);  // dweight and dbias of each piece

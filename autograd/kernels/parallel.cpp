@@ -40,7 +40,7 @@ int default_threads(std::size_t cores) {
   return static_cast<int>(std::min({static_cast<double>(cores), granted, static_cast<double>(max_threads)}));
 }
 
-/// True on workers, and on the calling thread while it works a loop off: loops within are not shared out again.
+/// True on workers, and on the calling thread while it works on a loop: loops within are not shared out again.
 thread_local bool inside_loop = false;
 
 /// The workers, and the one loop they share at a time.

@@ -2,7 +2,7 @@
 // Loops that run on several cores, and give the same bits on any number of them.
 //
 // A loop over `count` items is cut into chunks of `grain` items; where it is cut depends on these two numbers alone.
-// Which thread works a chunk off does not matter, as long as chunks write to different places; most often it takes
+// Which thread takes a chunk does not matter, as long as chunks write to different places; most often it takes
 // several in a row. Choose the grain such that a chunk is worth some ten microseconds: small loops then are one chunk,
 // which stays on the calling thread.
 //

@@ -76,7 +76,7 @@ Tensor where(const Ids& condition, const Tensor& a, const Tensor& b) {
                  kernels::Operand<std::int32_t>{condition.data(), of_condition}, Repeated(a, c.shape()).as<T>(),
                  Repeated(b, c.shape()).as<T>());
   });
-  return record("where", {a, b}, c, [condition](const Tensor& dc, Grads& grads) {
+  return record("where", {a, b}, c, [condition = condition](const Tensor& dc, Grads& grads) {
     const Tensor zero = scalar(0, dc.dtype());
     if (grads.needs(0)) grads.add(0, where(condition, dc, zero));
     if (grads.needs(1)) grads.add(1, where(condition, zero, dc));

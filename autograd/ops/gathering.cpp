@@ -102,7 +102,7 @@ Tensor gather(const Tensor& x, int some_axis, const Ids& index) {
     kernels::gather(around.outer, around.count, index.size(axis), around.inner, values.data<T>(), index.data(),
                     y.data<T>());
   });
-  return record("gather", {x}, y, [axis, index, size = around.count](const Tensor& dy, Grads& grads) {
+  return record("gather", {x}, y, [axis, index = index, size = around.count](const Tensor& dy, Grads& grads) {
     grads.add(0, scatter_add(dy, axis, index, size));
   });
 }
@@ -123,7 +123,7 @@ Tensor scatter_add(const Tensor& y, int some_axis, const Ids& index, int64_t siz
     kernels::scatter_add(around.outer, size, y.size(axis), around.inner, values.data<T>(), index.data(), x.data<T>());
   });
   return record("scatter_add", {y}, x,
-                [axis, index](const Tensor& dx, Grads& grads) { grads.add(0, gather(dx, axis, index)); });
+                [axis, index = index](const Tensor& dx, Grads& grads) { grads.add(0, gather(dx, axis, index)); });
 }
 
 /// y[n] = table[ids[n]]          dtable[v] = Σ dy[n] over all n with ids[n] = v
@@ -137,7 +137,7 @@ Tensor embedding(const Tensor& table, const Ids& ids) {
   with_type(table.dtype(), [&]<class T>(T) {
     kernels::gather_rows(ids.numel(), table.size(1), values.data<T>(), ids.data(), y.data<T>());
   });
-  return record("embedding", {table}, y, [ids](const Tensor& dy, Grads& grads) { grads.add_rows(0, ids, dy); });
+  return record("embedding", {table}, y, [ids = ids](const Tensor& dy, Grads& grads) { grads.add_rows(0, ids, dy); });
 }
 
 /// table[v] = Σ y[n] over all n with ids[n] = v          dy[n] = dtable[ids[n]]
@@ -153,7 +153,7 @@ Tensor embedding_sum(const Tensor& y, const Ids& ids, int64_t rows) {
     kernels::scatter_add_rows(ids.numel(), y.size(-1), values.data<T>(), ids.data(), table.data<T>());
   });
   return record("embedding_sum", {y}, table,
-                [ids](const Tensor& dtable, Grads& grads) { grads.add(0, embedding(dtable, ids)); });
+                [ids = ids](const Tensor& dtable, Grads& grads) { grads.add(0, embedding(dtable, ids)); });
 }
 
 }  // namespace reel

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "autograd/creation.h"
 #include "autograd/error.h"
@@ -127,7 +128,7 @@ Tensor cross_entropy(const Tensor& logits, const Ids& targets, const LossOptions
     });
     grads.add(0, dx);
   };
-  return record("cross_entropy", {logits}, sum(losses) * t.share(), backward);
+  return record("cross_entropy", {logits}, sum(losses) * t.share(), std::move(backward));
 }
 
 }  // namespace reel

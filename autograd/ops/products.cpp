@@ -75,14 +75,14 @@ Shape with_last(Shape shape, int64_t size) {
 }
 
 /// Adds the rows of a b to the gradient of an input of that shape: onto what is there already, where that may be. Lays
-/// it out as x, the rows of the input, if that was kept.
-void add_product(Grads& grads, std::size_t input, const Shape& shape, const Tensor& x, const Tensor& a,
+/// it out as `rows`, those of the input, if they are at hand.
+void add_product(Grads& grads, std::size_t input, const Shape& shape, const Tensor& rows, const Tensor& a,
                  const Tensor& b) {
   if (!grads.needs(input)) return;
   if (Tape::recording()) return grads.add(input, reshape(matmul(a, b), shape));
   const Tensor sum = grads.claim_sum(input);
   const bool adds = sum.defined();
-  auto room = [&] { return x.defined() ? laid_out_as(x, as_rows(shape)) : Tensor(as_rows(shape), a.dtype()); };
+  auto room = [&] { return rows.defined() ? laid_out_as(rows, as_rows(shape)) : Tensor(as_rows(shape), a.dtype()); };
   Tensor dx = adds ? as_rows(sum) : room();
   with_type(dx.dtype(), [&]<class T>(T) {
     kernels::matmul(dx.size(0), dx.size(1), a.size(1), matrix<T>(a), matrix<T>(b), dx.data<T>(), dx.stride(0),
@@ -122,7 +122,7 @@ Tensor affine(const char* operation, const Tensor& x, const Tensor& weight, cons
 /// Those of x Wᵀ + b, from its own gradient; x, which is kept for dW alone, has this shape.
 void add_affine_gradients(Grads& grads, const Tensor& x, const Shape& shape, const Tensor& weight,
                           const Tensor& some_dy) {
-  const Tensor dy = as_rows(some_dy), rows = x.defined() ? as_rows(x) : x;
+  const Tensor dy = as_rows(some_dy), rows = grads.needs(1) ? as_rows(x) : Tensor();
   add_product(grads, 0, shape, rows, dy, weight);
   add_product(grads, 1, weight.shape(), weight, dy.transpose(0, 1), rows);
   if (grads.needs(2)) grads.add(2, sum(dy, {0}));

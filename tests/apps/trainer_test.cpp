@@ -1106,6 +1106,11 @@ TEST_CASE("a run goes on whose version lacked an option that there is now", "[tr
   save_checkpoint(here / "run/checkpoint.safetensors", saved);
   CHECK(here.run("generate", "eval --from run").status == 0);
   CHECK(here.run("generate", "train --resume --out run -N 40").status == 0);
+  if (added != "norm") return;
+  CHECK(here.run("generate", "train --resume --out run --norm post").status == 0);
+  here.must_train("generate", "--from run --out other --norm post -N 1");
+  const Outcome changed = here.train("generate", "--from run --out other --norm pre -N 1");
+  CHECK_THAT(changed.err, ContainsSubstring("--norm: the weights in run were made with --norm post"));
 }
 
 TEST_CASE("a step that was not recorded ends an interval where a resumed run has its end", "[trainer]") {

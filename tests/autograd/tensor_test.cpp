@@ -30,17 +30,17 @@ TEST_CASE("a tensor knows its shape, strides and type") {
 }
 
 TEST_CASE("a view stays within the memory that it shows") {
-  const Tensor x = arange(8 * 64, DType::f64);
-  CHECK(Tensor(x, {2, 2}, {256, -1}, 255).to_vector() == Values{255, 254, 511, 510});
-  CHECK(Tensor(x, {0, 3}, {1, 1}, 1 << 20).numel() == 0);
+  const Tensor x = arange(10, DType::f64);
   const int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK(Tensor(x, {2, 2}, {5, -1}, 4).to_vector() == Values{4, 3, 9, 8});
+  CHECK(Tensor(x, {0, 3}, {1, 1}, most).data<double>() == x.data<double>());  // no pointer leaves it, either
   auto leaves = [&](const Shape& shape, const Strides& strides, int64_t offset) {
     CHECK_THROWS_WITH(Tensor(x, shape, strides, offset), ContainsSubstring("every element within the memory"));
   };
-  leaves({2, 2}, {256, -1}, 0);
-  leaves({2}, {8 * 64}, 0);
+  leaves({2, 2}, {5, -1}, 0);
+  leaves({2}, {10}, 0);
   leaves({1}, {1}, -1);
-  leaves({1}, {1}, 8 * 64);
+  leaves({1}, {1}, 10);
   leaves({3}, {most}, 1);
   leaves({2, 2}, {most, most}, 0);
   leaves({2, 2}, {1}, 0);

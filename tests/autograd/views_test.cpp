@@ -209,6 +209,36 @@ TEST_CASE("gradients of slices add up, in the memory of one of them") {
   }
 }
 
+TEST_CASE("gradients of slices that overlap add up, and leave alone what somebody holds") {
+  auto loss_of = [](const Tensor& h) {
+    const Tensor products = h.slice(1, 1, 4, 2) * h.slice(1, 0, 2);
+    return sum(h.slice(1, 0, 3)) + sum(h.slice(1, 2, 2)) + sum(products) + sum(h.select(0, 1));
+  };
+  const Tensor x = counting({3, 4});
+  Values expected;
+  for (int row = 0; row < 3; ++row) {
+    const double *h = x.data<double>() + 4 * row, all = row == 1 ? 1 : 0;
+    for (const double dh : {1 + h[1], 1 + h[0] + h[3], 1.0, h[1]}) expected.push_back(dh + all);
+  }
+  CHECK(gradient_of(loss_of, x) == expected);
+  CHECK(gradient_of([&](const Tensor& leaf) { return loss_of(leaf * 1.0); }, x) == expected);
+  const Tensor leaf = copy_of(x).set_requires_grad();
+  {
+    Tape tape;
+    const Tensor h = leaf * 1.0;
+    const std::vector<Tensor> both = tape.gradients(loss_of(h), {h, leaf});
+    CHECK(both[0].to_vector() == expected);
+    CHECK(both[1].to_vector() == expected);
+    CHECK(tape.gradients(loss_of(leaf), {leaf}, CreateGraph::yes)[0].to_vector() == expected);
+    tape.backward(loss_of(leaf));
+  }
+  const Tensor held = leaf.grad();
+  Tape tape;
+  tape.backward(loss_of(leaf));
+  CHECK(held.to_vector() == expected);
+  CHECK(leaf.grad().to_vector() == (held * 2.0).to_vector());
+}
+
 TEST_CASE("views of empty tensors") {
   const Tensor x = zeros({2, 0, 3}, DType::f64);
   CHECK(transpose(x, 0, 1).shape() == Shape{0, 2, 3});
