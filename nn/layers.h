@@ -84,7 +84,8 @@ class Conv1d : public Module {
 /// Layers one after another; their parameters are named 0.weight, 2.bias, ... by position.
 class Sequential : public Module {
  public:
-  /// Sequential(Linear(8, 32), relu, Linear(32, 1)): modules, and functions of one tensor.
+  /// Sequential(Linear(8, 32), relu, Linear(32, 1)): modules, and functions of one tensor. Say reel::tanh where <cmath>
+  /// is included: under `using namespace reel`, tanh alone would mean the C library's, too.
   template <class... Layers>
   explicit Sequential(Layers... layers) {
     (append(std::move(layers)), ...);
