@@ -77,7 +77,7 @@ std::optional<Checkpoint> begin_run(const std::string& app, Options& options, Tr
 void check_run(const Options& options, const TrainingConfig& config) {
   options.refuse_idle();
   check_training(config);
-  const FolderLock no_other_run(config.out);  // for now: the Trainer makes the folder and keeps the lock
+  const FolderLock no_other_run(config.out);  // let go again: the Trainer makes the folder, and locks it for the run
 }
 
 }  // namespace reel::apps

@@ -51,7 +51,7 @@ void layer_norm_backward(int64_t rows, int64_t n, const T* x, const T* weight, c
                          const T* dy, T* dx, T* dweight, T* dbias) {
   constexpr int64_t ahead = 2 * page / static_cast<int64_t>(sizeof(T));  // by itself a processor looks ahead within one
   const T share = T(1) / static_cast<T>(n);
-  // A piece is worth a thread. It is of 8 rows or more and one of 64 at most, so that its sums cost little.
+  // A piece is worth a thread. It has 8 rows or more, and there are 64 at most, so that their sums cost little.
   const int64_t piece_rows = std::max({int64_t{8}, grain_for(n, elements_per_chunk / 2), divide_up(rows, 64)});
   const int64_t pieces = weight ? divide_up(rows, piece_rows) : 0;
   thread_local Buffer<T> buffer;

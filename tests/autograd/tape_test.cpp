@@ -643,8 +643,7 @@ TEST_CASE("a leaf's gradient is no result of a tape, even where it has taken the
     const Tensor loss = loss_of(leaf + 1.0);  // a sum, whose derivative hands on what it is given
     tape.backward(loss);
     CHECK_NOTHROW(leaf.grad() * 2.0);
-    Tensor gradient = leaf.grad();
-    CHECK_NOTHROW(gradient.set_requires_grad());
+    CHECK_NOTHROW(leaf.grad().set_requires_grad());
   };
   const Tensor k = f64({1, 2}, {3, 4});
   is_free(leaf({2, 2}, {1, 2, 3, 4}), [&](const Tensor& q) { return sum(attention(q, k, k, Mask::none(), 1)); });
