@@ -1,13 +1,14 @@
 #pragma once
 // The catalogue: every differentiable operation, one line each.
 //
-// All take any strides. Operations on single numbers broadcast as in NumPy, except that masked_fill keeps x's shape;
-// matmul and attention broadcast leading axes, attention to those of q. A negative axis counts from the end. Results
-// are new and contiguous, except from conv1d and attention; views share their input's memory, and so do reshape,
-// contiguous and dropout with nothing to do. All inputs of an operation must have one dtype. Denormal numbers count as
-// 0, from the first operation on for all that its thread computes: each could cost a hundred cycles
-// (torch.set_flush_denormal). Derivatives stand with the definitions in ops/*.cpp; the test suite reads this file and
-// fails for an operation that has no gradient check.
+// - Inputs may have any strides, and must have one dtype. A negative axis counts from the end.
+// - Elementwise operations broadcast as in NumPy, except that masked_fill keeps x's shape; matmul and attention
+//   broadcast leading axes, attention to those of q.
+// - Results are new and contiguous, except those of conv1d and attention; views share their input's memory, and so do
+//   reshape, contiguous and dropout with nothing to do.
+// - Denormal numbers count as 0, as they may cost a hundred cycles each (torch.set_flush_denormal): the first operation
+//   switches that on for all that its thread computes.
+// - Derivatives stand beside the values in ops/*.cpp. The tests read this file, and fail for one without a check.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Random numbers that are the same on every machine (but for the last bit of normal()), from the counter-based
-// generator of kernels/philox.h: a run resumes from nothing but two integers, and a dropout mask does not depend on the
-// number of threads.
+// generator of kernels/philox.h: two integers are all that a run needs to resume, and a dropout mask does not depend on
+// the number of threads.
 
 #include <array>
 #include <cstddef>

@@ -2,9 +2,9 @@
 // Tensor: a cheap handle to numbers in memory, seen through a shape and strides.
 //
 // Element (i, j, ...) lies at data()[i * strides[0] + j * strides[1] + ...]. Views (transpose, slice, expand, ...) are
-// other handles to the same storage; copying a Tensor copies the handle, never the numbers, and what is const is the
-// handle: numbers and gradient may be written through it. A tensor that a Tape has recorded also knows its entry there;
-// a tensor that requires a gradient owns it.
+// other handles to the same storage; copying a Tensor copies the handle, never the numbers. const applies to the handle
+// only: numbers and gradient may be written through it. A tensor that a Tape has recorded also knows its entry there; a
+// tensor that requires a gradient owns it.
 
 #include <cstdint>
 #include <iosfwd>

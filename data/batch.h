@@ -1,5 +1,5 @@
 #pragma once
-// What one training step reads, and the check that it is something.
+// What one training step reads, and a check of the batch size.
 
 #include "autograd/error.h"
 #include "autograd/ids.h"

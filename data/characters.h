@@ -1,5 +1,5 @@
 #pragma once
-// What kind of character a character is, as far as cutting a text into words and lines has to know.
+// Kinds of characters, as far as cutting a text into words and lines needs them.
 
 #include <string>
 #include <string_view>

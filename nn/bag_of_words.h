@@ -1,5 +1,5 @@
 #pragma once
-// BagOfWords: the linear classifier that order means nothing to, to compare with. Each word has a weight for each
+// BagOfWords: a linear classifier that ignores word order, as a baseline. Each word has a weight for each
 // class; the logits are the mean weights of a text's words, plus a bias. Joulin et al.: "Bag of tricks for efficient
 // text classification" (2016), without the hidden layer.
 

@@ -1,5 +1,5 @@
 #pragma once
-// The check that tokens are what a model can read.
+// Checks that a model can read these tokens: their shape and their number.
 
 #include "autograd/error.h"
 #include "autograd/ids.h"

@@ -1,5 +1,5 @@
 #pragma once
-// ConvModel: a language model of causal convolutions, to compare with.
+// ConvModel: a language model of causal convolutions, as a baseline.
 //
 // Token embedding, then `depth` times a dilated causal convolution, ReLU, a residual connection and layer norm, then a
 // projection. With a kernel of K and dilations 1, 2, 4, ... it looks back on 1 + (K - 1) (2^depth - 1) tokens. As in

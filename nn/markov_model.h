@@ -1,5 +1,5 @@
 #pragma once
-// MarkovModel: an n-gram model, to compare neural ones with. It learns by counting, not by gradients.
+// MarkovModel: an n-gram model, a baseline for neural ones. It learns by counting, not by gradients.
 //
 // The next token depends on the last `order` tokens alone. How probable w is after the context h mixes how often it
 // followed h with how probable it is after h', which is h without its oldest token:

@@ -1,5 +1,5 @@
 #pragma once
-// Module: what every layer and model is: a set of named parameters, and a mode.
+// Module: the base of every layer and model. It has named parameters, and a mode: training or evaluation.
 //
 // A layer names its parameters and its parts where it initialises them, and that is all it does for the base:
 //

@@ -1,5 +1,5 @@
 #pragma once
-// Recurrent layers: one state that reads a text from left to right. From before attention, to compare with.
+// Recurrent layers: one state that reads a text from left to right. What came before attention, as a baseline.
 //
 // Parameters and gates are PyTorch's: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, gates r, z, n in this order.
 // B batch, T time, I input width, D state width.

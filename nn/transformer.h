@@ -5,7 +5,7 @@
 // implementation. The encoder attends to the whole source; the decoder to the target so far and to what the encoder
 // made of the source. Padding is hidden from everybody, and not worked on: encode() returns 0 there. Positions are
 // sines and cosines, or learned. Matrices start as in any Linear, smaller than Glorot and Bengio (2010) propose, which
-// learns sooner; embeddings as positions and ties ask (start_embedding, transformer.cpp).
+// learns sooner; how embeddings start depends on positions and ties (start_embedding, transformer.cpp).
 //
 // B batch, S source tokens, T target tokens, D width, V target vocabulary.
 

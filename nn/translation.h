@@ -1,5 +1,5 @@
 #pragma once
-// Translation: what a translator has written so far of a batch of texts, and what it says comes next.
+// Translation: the translations of a batch of texts so far, and the translator's scores for what comes next.
 //
 // A search drops some of the texts on the way, and goes on with others in more than one way: with every step it says
 // which rows it keeps.

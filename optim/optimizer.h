@@ -8,8 +8,8 @@
 //     optimizer.step();
 //     optimizer.zero_grad();
 //
-// An optimizer's constructor throws if there is no parameter, or one is given twice or is not contiguous, and unless
-// rates, decays and epsilon are finite and not negative, momentum and betas from 0 to below 1.
+// An optimizer's constructor throws if there is no parameter, or one is given twice or is not contiguous. Rates, decays
+// and epsilon must be finite and not negative, momentum and betas at least 0 and below 1.
 //
 // A parameter without a gradient is left alone. The updates are PyTorch's, number for number. They are the same, bit
 // for bit, whether an embedding's gradient is dense or the few rows that were read (row_gradient.h). Neither holds for

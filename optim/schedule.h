@@ -4,7 +4,7 @@
 //     Schedule schedule = warmup(100, cosine(1e-3, 1e-4, 1900));
 //     optimizer.set_learning_rate(schedule(step));
 //
-// All throw if a number of steps is below 0, or more of them decay than there are.
+// All throw if a number of steps is below 0, or if decay_steps is more than steps.
 
 #include <cstdint>
 #include <functional>

@@ -30,7 +30,7 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   o.add(
       &c.data, "D,data", "PATH",
       "texts to score: the test part of a folder, a folder with a folder per class, or one table; without it, the test "
@@ -120,7 +120,7 @@ void declare_predict(Options& o, PredictConfig& c) {
   o.add_arguments(&c.texts, "TEXT",
                   "texts to classify, after -- where one begins with -; without any, the lines of standard input that "
                   "are not empty");
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   add_threads(o, c.threads);
 }
 

@@ -100,6 +100,20 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   sync_folder(folder_of(target));
 }
 
+void link_or_copy(const fs::path& path, const fs::path& name) {
+  std::error_code error;
+  if (fs::equivalent(path, name, error)) return;  // and a rename would do nothing
+  const std::string unfinished = text(name.string(), ".", getpid(), "-0.tmp");
+  fs::remove(unfinished, error);
+  fs::create_hard_link(fs::canonical(path), unfinished, error);
+  if (error) fs::copy_file(path, unfinished, error);  // its permissions, too
+  if (!error) fs::rename(unfinished, name, error);
+  if (!error) return;
+  const int reason = error.value();
+  fs::remove(unfinished, error);
+  fail_to_write(name, reason);
+}
+
 void remove_left_over(const fs::path& path) {
   const fs::path target = target_of(path);
   const std::string start = target.filename().string() + ".", end = ".tmp";

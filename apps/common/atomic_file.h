@@ -11,6 +11,10 @@ namespace reel::apps {
 /// the old one's permissions, and its owner may write it. Where `path` is a link to a file, that is what is replaced.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+/// Makes `name` another name of the file that `path` names, or leads to; where the file system knows none, that of a
+/// copy. What had this name loses it. If `path` is replaced later, `name` keeps what it has.
+void link_or_copy(const std::filesystem::path& path, const std::filesystem::path& name);
+
 /// Removes the temporary files of processes that were killed while they wrote `path`. Nobody may be writing it now.
 void remove_left_over(const std::filesystem::path& path);
 

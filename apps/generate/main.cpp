@@ -28,7 +28,7 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   o.add(&c.data, "D,data", "FILE",
         "another text, to score as a whole; of the one trained on, as without this, only what validates is scored");
   o.add_flag(&c.final_run, "f,final", "score the test part of a run that was trained with --final");
@@ -85,7 +85,7 @@ struct SampleConfig {
 };
 
 void declare_sample(Options& o, SampleConfig& c) {
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   o.add(&c.prompt, "p,prompt", "TEXT",
         "what the model goes on from; without it, a line break, or the first token where the vocabulary has none");
   o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));

@@ -36,13 +36,17 @@ StringPairs restored_options(const Checkpoint& run, Options& options, Fixed at_l
 
 /// The run in the folder, to go on with. Puts its options back, except those given again.
 Checkpoint resumed_run(const std::string& app, Options& options, const std::string& folder) {
-  Checkpoint run = load_run(folder, app);
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(folder, ignored)) {
+    fail<UsageError>("--out: ", folder, " is a file; --resume goes on with the last checkpoint of a folder. To train ",
+                     "this one further, begin a run --from it");
+  }
+  Checkpoint run = load_checkpoint(checkpoint_path(folder), app);
   const StringPairs kept = restored_options(run, options, Fixed::no);
   if (const auto name = first_changed(options, kept, Fixed::in_run)) {
     fail<UsageError>("--", *name, " cannot change within a run; leave it out with --resume, or start anew");
   }
   const std::string* data = find(kept, "data");
-  std::error_code ignored;
   if (data && !data->empty() && !options.given("data") &&
       std::filesystem::status(*data, ignored).type() == std::filesystem::file_type::not_found) {
     fail("the data that the run in ", folder, " began with are no longer at ", *data,
@@ -51,7 +55,7 @@ Checkpoint resumed_run(const std::string& app, Options& options, const std::stri
   return run;
 }
 
-/// The run in the folder, for a new one to begin with its weights.
+/// The run in the folder, or the checkpoint of that name, for a new one to begin with its weights.
 Checkpoint run_with_weights(const std::string& app, Options& options, const std::string& folder) {
   Checkpoint run = load_run(folder, app);
   const StringPairs kept = restored_options(run, options, Fixed::with_weights);

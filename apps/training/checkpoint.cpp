@@ -101,12 +101,9 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
   fail(path.string(), " was written by ", writer, ", not by ", app);
 }
 
-Checkpoint load_run(const std::filesystem::path& folder, const std::string& app) {
+Checkpoint load_run(const std::filesystem::path& run, const std::string& app) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(folder, ignored)) {
-    fail(folder.string(), " is a file; give the folder that ", app, " train wrote");
-  }
-  return load_checkpoint(checkpoint_path(folder), app);
+  return load_checkpoint(std::filesystem::is_regular_file(run, ignored) ? run : checkpoint_path(run), app);
 }
 
 const Json& note(const Checkpoint& checkpoint, const std::string& key) {

@@ -35,8 +35,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// by `app`.
 Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string& app);
 
-/// The checkpoint that `app` has left in a folder.
-Checkpoint load_run(const std::filesystem::path& folder, const std::string& app);
+/// The checkpoint that `app` has left in a folder; or the file itself, if that is what is named.
+Checkpoint load_run(const std::filesystem::path& run, const std::string& app);
 
 /// An entry of the notes; throws if it is missing.
 const Json& note(const Checkpoint& checkpoint, const std::string& key);

@@ -1,5 +1,6 @@
 #include "apps/training/run_folder.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,26 +11,12 @@
 #include "autograd/error.h"
 
 namespace reel::apps {
-namespace {
-
 namespace fs = std::filesystem;
-
-/// Gives the file that `path` names, or leads to, a second name; where the file system knows none, to a copy of it.
-void link_or_copy(const fs::path& path, const fs::path& name) {
-  std::error_code unable;
-  fs::create_hard_link(fs::canonical(path), name, unable);
-  if (!unable) return;
-  const fs::path unfinished = name.string() + ".tmp";
-  fs::copy_file(path, unfinished, fs::copy_options::overwrite_existing);  // its permissions, too
-  fs::rename(unfinished, name);
-}
-
-}  // namespace
 
 RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
   ensure_folder(path_);
   lock_.emplace(path_);
-  for (const fs::path& file : {checkpoint(), metrics(), report()}) {
+  for (const fs::path& file : files()) {
     if (fs::is_directory(file)) fail(file.string(), " is a folder; a run keeps a file of that name");
     remove_left_over(file);
   }
@@ -37,11 +24,15 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
 
 fs::path RunFolder::checkpoint() const { return checkpoint_path(path_); }
 
+std::vector<fs::path> RunFolder::files() const { return {checkpoint(), best(), metrics(), report()}; }
+
 std::optional<fs::path> RunFolder::take_over(const std::function<void()>& save) const {
   std::string name = "previous";
-  auto kept = [&](const fs::path& file) { return path_ / (name + file.extension().string()); };
+  auto kept = [&](const fs::path& file) {
+    return path_ / (name + (file == best() ? "-best" : "") + file.extension().string());
+  };
   auto is_taken = [&] {
-    return fs::exists(kept(checkpoint())) || fs::exists(kept(metrics())) || fs::exists(kept(report()));
+    return std::ranges::any_of(files(), [&](const fs::path& file) { return fs::exists(kept(file)); });
   };
   for (int i = 2; is_taken(); ++i) name = text("previous-", i);
 
@@ -50,7 +41,7 @@ std::optional<fs::path> RunFolder::take_over(const std::function<void()>& save) 
   const bool occupied = fs::exists(checkpoint());
   std::vector<fs::path> second_names;
   try {
-    for (const fs::path& file : {checkpoint(), metrics(), report()}) {
+    for (const fs::path& file : files()) {
       if (!fs::exists(file)) continue;
       link_or_copy(file, kept(file));
       second_names.push_back(kept(file));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
 
 #include "apps/common/atomic_file.h"
 #include "apps/common/interrupt.h"
@@ -48,9 +49,23 @@ StringPairs kept_options(const Options& options) {
   return kept;
 }
 
-/// What metrics.csv has of a run that takes steps.
-void add_curves(Report& report, const std::filesystem::path& metrics) {
-  auto points = read_metrics(metrics);
+using Metrics = std::map<std::string, std::vector<Point>>;
+
+/// Of the steps with the lowest validation loss the first.
+struct Best {
+  std::int64_t step;
+  double loss;
+};
+
+std::optional<Best> best_of(const Metrics& metrics) {
+  const auto losses = metrics.find("validation_loss");
+  if (losses == metrics.end() || losses->second.empty()) return std::nullopt;
+  const Point lowest = *std::ranges::min_element(losses->second, {}, &Point::y);
+  return Best{static_cast<std::int64_t>(lowest.x), lowest.y};
+}
+
+/// The curves of a run that takes steps.
+void add_curves(Report& report, Metrics points) {
   report.section("Training",
                  "Of many steps, a line shows the smoothed mean, and a band their range, as far as that fits.");
   auto compare = [&](std::string_view title, const std::string& column) {
@@ -142,6 +157,11 @@ void Trainer::run(std::optional<Checkpoint> saved) {
     return;
   }
   write_report(task_.finish(score_));
+  if (const auto best = best_of(read_metrics(folder_->metrics()));
+      best && best->step < steps_done_ && std::filesystem::exists(folder_->best())) {
+    std::cout << "The validation loss was lowest after step " << best->step << ", " << fixed(best->loss, 4)
+              << " nats: that model is kept as " << folder_->best().string() << '\n';
+  }
   std::cout << "saved " << folder_->checkpoint().string() << std::endl;
 }
 
@@ -174,6 +194,7 @@ void Trainer::show_where_it_stands() {
     if (steps_done_ >= plan_.steps) score_ = task_.score();  // for its end, which comes again
     task_.show(text("after step ", steps_done_), score_);    // again: the checkpoint was saved before
   }
+  if (metrics_ && is_recorded_) keep_if_best();  // it may have been killed before it did
   progress_.emplace(plan_.steps, steps_done_);
   if (!is_recorded_) {
     if (since_score_.hits.all > 0) interval_score_ = since_score_;  // saved within an interval, which may end here now
@@ -207,6 +228,7 @@ bool Trainer::take_steps() {
 void Trainer::end_interval() {
   save_and_score();
   record();
+  keep_if_best();
   if (steps_done_ >= plan_.steps) progress_->finish();
   progress_->clear();
   const Score trained = interval_score_.score();
@@ -293,7 +315,7 @@ bool Trainer::has_own_metrics() const {
 
 void Trainer::begin_files() {
   metrics_.emplace(folder_->metrics(), metrics_columns);
-  std::filesystem::remove(folder_->report());
+  for (const auto& file : {folder_->best(), folder_->report()}) std::filesystem::remove(file);
 }
 
 void Trainer::claim_folder() {
@@ -345,6 +367,11 @@ void Trainer::save_and_score() {
   }
 }
 
+void Trainer::keep_if_best() {
+  const auto best = best_of(read_metrics(folder_->metrics()));
+  if (best && best->step == steps_done_) link_or_copy(folder_->checkpoint(), folder_->best());
+}
+
 void Trainer::write_report(const StringPairs& results) {
   Report report(app_, task_.title());
   StringPairs highlights;
@@ -353,10 +380,14 @@ void Trainer::write_report(const StringPairs& results) {
     highlights.emplace_back("validation loss", short_number(score_->loss, 4));
     highlights.emplace_back("validation accuracy", short_number(score_->accuracy, 4));
   }
+  const Metrics metrics = read_metrics(folder_->metrics());
+  if (const auto best = best_of(metrics); best && best->step < steps_done_) {
+    highlights.emplace_back(text("lowest validation loss, after step ", best->step), short_number(best->loss, 4));
+  }
   highlights.insert(highlights.end(), results.begin(), results.end());
   report.highlights(highlights);
 
-  if (steps_done_ > 0) add_curves(report, folder_->metrics());
+  if (steps_done_ > 0) add_curves(report, metrics);
   task_.report(report);
   report.section("Options");
   StringPairs settings = options_.values_in_use();

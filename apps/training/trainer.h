@@ -70,7 +70,7 @@ class Task {
 /// order:
 ///
 ///     the first step    a checkpoint, which takes the folder over from an earlier run; then metrics.csv, begun anew
-///     one scored        a checkpoint, a row in metrics.csv, what is shown, a report
+///     one scored        a checkpoint, a row in metrics.csv, the best checkpoint if it is that, what is shown, a report
 ///     any other         a row
 ///
 /// So rows may be ahead of the checkpoint: they are dropped, and their steps are taken again (resume). A checkpoint may
@@ -117,6 +117,8 @@ class Trainer {
   void begin_files();
   void save();
   void save_and_score();
+  /// Where metrics.csv has no lower validation loss than the last step's, its checkpoint stays as best.safetensors.
+  void keep_if_best();
   void write_report(const StringPairs& results = {});
   [[noreturn]] void fail_diverged() const;
 

@@ -48,11 +48,11 @@ void declare_training(Options& o, TrainingConfig& c) {
 
 void declare_run(Options& o, TrainingConfig& c) {
   o.add(&c.seed, "r,random-seed", "N", "same seed, same run; a negative one takes a random seed").fixed(Fixed::in_run);
-  o.add(&c.out, "o,out", "DIR", "folder for checkpoint.safetensors, metrics.csv and the rest");
+  o.add(&c.out, "o,out", "DIR", "folder for checkpoint.safetensors, best.safetensors, metrics.csv and the rest");
   o.add(&c.tb_dir, "T,tb_dir", "DIR", "folder for TensorBoard's event files; without it, that of --out");
-  o.add(&c.from, "from", "DIR",
-        "begin with the weights of the run in DIR, and so with its model and its vocabulary; none of the data that "
-        "validate here should be among those that it learnt from")
+  o.add(&c.from, "from", "RUN",
+        "begin with the weights of a run, a folder or one of its checkpoints, and so with its model and its "
+        "vocabulary; none of the data that validate here should be among those that it learnt from")
       .fixed(Fixed::in_run);
   o.add_flag(&c.resume, "resume",
              "go on with the run in --out, with its options except for those that are given again");

@@ -43,7 +43,7 @@ struct EvalConfig {
 };
 
 void declare_eval(Options& o, EvalConfig& c) {
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   o.add(&c.data, "D,data", "DIR", "folder whose files test*.* are scored; without it, the one trained on");
   declare_search(o, c.search);
   add_threads(o, c.threads);
@@ -69,7 +69,7 @@ void declare_predict(Options& o, PredictConfig& c) {
   o.add_arguments(&c.sentences, "SENTENCE",
                   "sentences to translate, after -- where one begins with -; without any, the lines of standard input, "
                   "where an empty one stays one");
-  o.add(&c.from, "from", "DIR", "folder that train wrote");
+  o.add(&c.from, "from", "RUN", "folder that train wrote, or one of its checkpoints");
   declare_search(o, c.search);
   add_threads(o, c.threads);
 }

@@ -10,6 +10,7 @@
 #include "tests/temporary_folder.h"
 
 using reel::apps::ensure_folder;
+using reel::apps::link_or_copy;
 using reel::apps::remove_left_over;
 using reel::apps::write_file_atomically;
 
@@ -145,4 +146,41 @@ TEST_CASE("ensure_folder makes folders, and says why it cannot", "[atomic_file]"
     CHECK_THROWS_WITH(ensure_folder(folder / "closed"), ContainsSubstring("Permission denied"));
     CHECK_THROWS_WITH(ensure_folder(folder / "closed/a"), ContainsSubstring("Permission denied"));
   }
+}
+
+TEST_CASE("a second name keeps what a file was", "[atomic_file]") {
+  TemporaryFolder folder;
+  write_file_atomically(folder / "file", "first");
+  write_file_atomically(folder / "name", "of another");
+  link_or_copy(folder / "file", folder / "name");
+  link_or_copy(folder / "file", folder / "name");  // again
+  CHECK(read_file(folder / "name") == "first");
+  write_file_atomically(folder / "file", "second");
+  CHECK(read_file(folder / "name") == "first");
+
+  std::filesystem::create_symlink("file", folder / "link");
+  link_or_copy(folder / "link", folder / "name");
+  CHECK_FALSE(std::filesystem::is_symlink(folder / "name"));
+  CHECK(read_file(folder / "name") == "second");
+  CHECK(files_in(folder.path()) == 3);
+
+  std::filesystem::create_directory(folder / "folder");
+  write_file_atomically(folder / "folder/full", "");
+  CHECK_THROWS_WITH(link_or_copy(folder / "file", folder / "folder"),
+                    ContainsSubstring("cannot write ") && ContainsSubstring("folder"));
+  CHECK(files_in(folder.path()) == 4);
+}
+
+TEST_CASE("where files cannot have two names, they are copied", "[atomic_file]") {
+  const std::filesystem::path elsewhere = "/dev/shm";  // mostly another file system than that of temporary folders
+  if (!std::filesystem::is_directory(elsewhere) || access(elsewhere.c_str(), W_OK) != 0) return;
+  TemporaryFolder folder;
+  const std::filesystem::path name = elsewhere / folder.path().filename();
+  write_file_atomically(folder / "file", "first");
+  link_or_copy(folder / "file", name);
+  write_file_atomically(folder / "file", "second");
+  CHECK(read_file(name) == "first");
+  link_or_copy(folder / "file", name);
+  CHECK(read_file(name) == "second");
+  std::filesystem::remove(name);
 }

@@ -110,8 +110,7 @@ TEST_CASE("checkpoints from elsewhere are refused", "[checkpoint]") {
   CHECK_THAT(refusal(folder / "missing"), ContainsSubstring("there is no such file"));
   save_checkpoint(checkpoint_path(folder.path()), example());
   CHECK(load_run(folder.path(), "generate").path == checkpoint_path(folder.path()));
-  CHECK_THROWS_WITH(load_run(checkpoint_path(folder.path()), "generate"),
-                    ContainsSubstring("is a file; give the folder that generate train wrote"));
+  CHECK(load_run(checkpoint_path(folder.path()), "generate").path == checkpoint_path(folder.path()));
   write_file(folder / "file", write_safetensors({{{"weight", ones({2})}}, {}}));
   CHECK_THAT(refusal(folder / "file"),
              ContainsSubstring("it holds weights, but not what Reel's apps keep beside them"));

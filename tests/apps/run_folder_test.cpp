@@ -35,11 +35,13 @@ TEST_CASE("a run takes over a folder, and keeps what an earlier one has left the
 
   here.write("run/report.html", "its report");
   here.write("run/metrics.csv", "its numbers");
+  here.write("run/best.safetensors", "its best");
   CHECK(folder.take_over([&] { save("second"); }) == here / "run/previous.safetensors");
   CHECK(read_file(folder.checkpoint()) == "second");
   CHECK(read_file(here / "run/previous.safetensors") == "first");
   CHECK(read_file(here / "run/previous.html") == "its report");
   CHECK(read_file(here / "run/previous.csv") == "its numbers");
+  CHECK(read_file(here / "run/previous-best.safetensors") == "its best");
 
   const auto before = names_in(here / "run");
   CHECK_THROWS_AS(folder.take_over([] { throw std::runtime_error("disk full"); }), std::runtime_error);
@@ -51,7 +53,7 @@ TEST_CASE("a run takes over a folder, and keeps what an earlier one has left the
 }
 
 TEST_CASE("a folder that has folders in the places of files is refused", "[run folder]") {
-  for (const char* file : {"checkpoint.safetensors", "metrics.csv", "report.html"}) {
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors", "metrics.csv", "report.html"}) {
     TemporaryFolder here;
     fs::create_directories(here / "run" / file);
     CHECK_THROWS_WITH(RunFolder(here / "run"), ContainsSubstring(std::string(file) + " is a folder"));
@@ -65,6 +67,7 @@ TEST_CASE("a folder is one run's at a time, and what killed ones left unfinished
     CHECK_THROWS_AS(RunFolder(here / "run"), reel::Error);
     here.write("run/metrics.csv", "step\n");
     here.write("run/metrics.csv.17-0.tmp", "ste");
+    here.write("run/best.safetensors.17-0.tmp", "");
   }
   CHECK(RunFolder(here / "run").metrics() == here / "run/metrics.csv");
   CHECK(names_in(here / "run") == std::vector<std::string>{"metrics.csv"});

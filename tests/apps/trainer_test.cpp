@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "apps/classify/model.h"
+#include "apps/common/numbers.h"
 #include "apps/generate/model.h"
 #include "apps/training/metrics_reader.h"
 #include "apps/training/tensorboard.h"
@@ -260,6 +261,7 @@ TEST_CASE("a run in two parts is the run in one", "[trainer]") {
   for (const std::string& line : lines) CHECK_THAT(all.out, ContainsSubstring(line + "\n"));
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
   CHECK(here.metrics("parts") == here.metrics("whole"));
+  CHECK(read_file(here / "parts/best.safetensors") == read_file(here / "whole/best.safetensors"));
 }
 
 TEST_CASE("a run made longer between two scores shows what one run would", "[trainer]") {
@@ -758,6 +760,41 @@ TEST_CASE("a run can begin with the weights of another", "[trainer]") {
   CHECK(here.checkpoint("parts") == here.checkpoint("whole"));
   check_refused(program, here.run(program, "train --resume --out same --from parts"), 2,
                 "--from cannot change within a run");
+}
+
+TEST_CASE("the checkpoint with the lowest validation loss stays beside the last one", "[trainer]") {
+  const auto& [program, length] = GENERATE(table<std::string, std::string>(
+      {{"generate", "-N 200 --test-every 20"}, {"classify", "-e 6"}, {"translate", "-e 6"}}));
+  CAPTURE(program);
+  TinyTexts here;
+  const std::string options = length + " --schedule constant --lr-warmup 0 -l 0.3 ";  // too fast to get better for long
+  const Outcome trained = here.must_train(program, options + "--out run");
+  const std::vector<Point> losses = read_metrics(here / "run/metrics.csv")["validation_loss"];
+  const Point best = *std::ranges::min_element(losses, {}, &Point::y);
+  const auto step = static_cast<std::int64_t>(best.x);
+  REQUIRE(best.x < losses.back().x);
+  CHECK_THAT(trained.out, ContainsSubstring(reel::text("lowest after step ", step, ", ", fixed(best.y, 4), " nats: ")));
+  CHECK_THAT(here.report("run"), ContainsSubstring(reel::text("lowest validation loss, after step ", step)));
+  const Checkpoint kept = load_checkpoint(here / "run/best.safetensors", program);
+  CHECK(note(kept, "step").get<std::int64_t>() == step);
+  const Outcome scored = here.run(program, "eval --from run/best.safetensors");
+  CHECK(scored.status == 0);
+  if (program == "generate") CHECK_THAT(scored.out, ContainsSubstring("validation loss " + fixed(best.y, 4)));
+
+  // Another run in the folder has its own.
+  const std::string bytes = read_file(here / "run/best.safetensors");
+  here.must_train(program, length + " --out run");
+  CHECK(read_file(here / "run/previous-best.safetensors") == bytes);
+  CHECK(read_file(here / "run/best.safetensors") != bytes);
+}
+
+TEST_CASE("a run that was killed before it kept its best checkpoint does so when it is resumed", "[trainer]") {
+  TinyTexts here;
+  const Outcome trained = here.must_train("generate", "--test-every 10 --out run");
+  CHECK_THAT(trained.out, !ContainsSubstring("lowest"));  // it is the last one
+  REQUIRE(fs::remove(here / "run/best.safetensors"));
+  here.must_train("generate", "--test-every 10 --out run --resume");
+  CHECK(read_file(here / "run/best.safetensors") == here.checkpoint("run"));
 }
 
 TEST_CASE("a new run keeps what an earlier one left in its folder", "[trainer]") {
