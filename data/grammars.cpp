@@ -347,7 +347,7 @@ ParallelText sentences(int64_t size, Distinct& distinct, Generator& generator) {
 
 }  // namespace
 
-LabelledData review_corpus(int64_t train_size, int64_t test_size, std::uint64_t seed) {
+ReviewCorpus review_corpus(int64_t train_size, int64_t test_size, std::uint64_t seed) {
   check_size("training", train_size);
   check_size("test", test_size);
   Generator generator(seed);

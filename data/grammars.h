@@ -27,9 +27,14 @@
 
 namespace reel::data {
 
+/// Texts with labels, in two parts.
+struct ReviewCorpus {
+  LabelledText train, test;
+};
+
 /// Classes "negative" and "positive", every other review of each. Throws unless both sizes are above 0, or
 /// where a thousand reviews in a row repeat earlier ones: the grammar has no more, or hardly any.
-LabelledData review_corpus(int64_t train_size = 10'000, int64_t test_size = 1'000, std::uint64_t seed = 1);
+ReviewCorpus review_corpus(int64_t train_size = 10'000, int64_t test_size = 1'000, std::uint64_t seed = 1);
 
 /// English to German, and one test part, "test". Throws as review_corpus does.
 ParallelData sentence_corpus(int64_t train_size = 10'000, int64_t validation_size = 1'000, int64_t test_size = 1'000,

@@ -183,17 +183,15 @@ LabelledText read_labelled_part(const fs::path& path, const TableColumns& column
   return fs::is_directory(path) ? read_class_folders(path, classes) : read_labelled_table(path, columns, classes);
 }
 
-LabelledData read_labelled_data(const fs::path& path, const TableColumns& columns) {
-  if (!fs::is_directory(path)) return {read_labelled_table(path, columns), std::nullopt};
+LabelledText read_labelled_train(const fs::path& path, const TableColumns& columns) {
+  if (!fs::is_directory(path)) return read_labelled_table(path, columns);
   const auto train = find_part(path, "train");
   if (!train) {
     fail(path.string(),
          ": holds no labelled texts; need train/ and test/ with a folder per class in each, as in aclImdb, ",
          "or train.tsv and test.tsv, or train.csv and test.csv");
   }
-  LabelledData data{read_labelled_part(*train, columns), std::nullopt};
-  data.test = read_labelled_test(path, columns, data.train.classes);
-  return data;
+  return read_labelled_part(*train, columns);
 }
 
 std::optional<LabelledText> read_labelled_test(const fs::path& path, const TableColumns& columns,

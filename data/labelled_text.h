@@ -61,15 +61,11 @@ LabelledText read_class_folders(const std::filesystem::path& folder, const std::
 LabelledText read_labelled_part(const std::filesystem::path& path, const TableColumns& columns = {},
                                 const std::vector<std::string>& classes = {});
 
-struct LabelledData {
-  LabelledText train;
-  std::optional<LabelledText> test;  // of the same classes, if there is one
-};
+/// The training part of a folder of parts, or all of a table. Throws, saying what the folder should hold, if it has no
+/// such part.
+LabelledText read_labelled_train(const std::filesystem::path& path, const TableColumns& columns = {});
 
-/// Whichever of the three `path` is. Throws, saying what it should hold, if it is none of them.
-LabelledData read_labelled_data(const std::filesystem::path& path, const TableColumns& columns = {});
-
-/// The test part alone, of a folder that has one.
+/// The test part of a folder that has one.
 std::optional<LabelledText> read_labelled_test(const std::filesystem::path& path, const TableColumns& columns,
                                                const std::vector<std::string>& classes);
 

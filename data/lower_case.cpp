@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <iterator>
 
-#include "autograd/utf8.h"
-
 namespace reel::data {
 namespace {
 
@@ -77,12 +75,6 @@ char32_t to_lower(char32_t character) {
                                     [](const Run& a, char32_t c) { return a.last < c; });
   if (run == std::end(runs) || character < run->first || (character - run->first) % run->step != 0) return character;
   return static_cast<char32_t>(static_cast<std::int32_t>(character) + run->offset);
-}
-
-std::string to_lower(std::string_view text) {
-  std::u32string characters = decode_utf8(text);
-  for (char32_t& character : characters) character = to_lower(character);
-  return encode_utf8(characters);
 }
 
 }  // namespace reel::data

@@ -5,15 +5,9 @@
 // mapping" (UnicodeData.txt, field 13, version 14.0), for all scripts. It depends neither on the locale nor on what
 // stands around a character, so Σ is always σ, a final ς stays as it is, ß stays ß, and İ becomes i without its dot.
 
-#include <string>
-#include <string_view>
-
 namespace reel::data {
 
 /// The lower-case form of `character`, or itself if it has none.
 char32_t to_lower(char32_t character);
-
-/// Each character of `text` lowered. Throws if `text` is not UTF-8.
-std::string to_lower(std::string_view text);
 
 }  // namespace reel::data

@@ -54,22 +54,6 @@ ParallelText read_parallel_files(const fs::path& source, const fs::path& target)
 
 namespace {
 
-/// All test*, perhaps none.
-std::map<std::string, ParallelText> read_tests(const fs::path& folder, const std::string& source,
-                                               const std::string& target) {
-  std::set<std::string> parts;
-  for (const fs::directory_entry& entry : entries_of(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with("test")) continue;
-    for (const std::string& ending : {"." + source, "." + target}) {
-      if (name.ends_with(ending)) parts.insert(name.substr(0, name.size() - ending.size()));
-    }
-  }
-  std::map<std::string, ParallelText> tests;
-  for (const std::string& part : parts) tests.emplace(part, read_part(folder, part, source, target));
-  return tests;
-}
-
 void check_folder(const fs::path& folder) {
   if (fs::is_directory(folder)) return;
   fail(folder.string(),
@@ -81,17 +65,25 @@ void check_folder(const fs::path& folder) {
 std::map<std::string, ParallelText> read_parallel_tests(const fs::path& folder, const std::string& source,
                                                         const std::string& target) {
   check_folder(folder);
-  auto tests = read_tests(folder, source, target);
-  if (tests.empty()) {
+  std::set<std::string> parts;
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("test")) continue;
+    for (const std::string& ending : {"." + source, "." + target}) {
+      if (name.ends_with(ending)) parts.insert(name.substr(0, name.size() - ending.size()));
+    }
+  }
+  if (parts.empty()) {
     fail(folder.string(), ": there is no file test*.", source, "; need one or more, and test*.", target);
   }
+  std::map<std::string, ParallelText> tests;
+  for (const std::string& part : parts) tests.emplace(part, read_part(folder, part, source, target));
   return tests;
 }
 
 ParallelData read_parallel_folder(const fs::path& folder, const std::string& source, const std::string& target) {
   check_folder(folder);
-  return {read_part(folder, "train", source, target), read_part(folder, "val", source, target),
-          read_tests(folder, source, target)};
+  return {read_part(folder, "train", source, target), read_part(folder, "val", source, target)};
 }
 
 }  // namespace reel::data

@@ -25,15 +25,15 @@ ParallelText read_parallel_files(const std::filesystem::path& source, const std:
 struct ParallelData {
   ParallelText train;
   ParallelText validation;
-  std::map<std::string, ParallelText> tests;  // by the files' name, such as "test_2016_flickr"; perhaps none
+  std::map<std::string, ParallelText> tests{};  // by the files' name, such as "test_2016_flickr"
 };
 
-/// A folder of train, val and any test*, each with the endings `source` and `target` ("de", "en"). Throws as
+/// The parts train and val of a folder, each with the endings `source` and `target` ("de", "en"); no tests. Throws as
 /// read_parallel_files does, and if a file is missing, saying what is needed.
 ParallelData read_parallel_folder(const std::filesystem::path& folder, const std::string& source,
                                   const std::string& target);
 
-/// The test parts alone, of a folder that may have no others. Throws also if there are none.
+/// All parts test* of a folder that may have no others. Throws also if there are none.
 std::map<std::string, ParallelText> read_parallel_tests(const std::filesystem::path& folder, const std::string& source,
                                                         const std::string& target);
 

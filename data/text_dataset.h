@@ -21,7 +21,6 @@ class TextDataset {
   TextDataset(std::span<const std::int32_t> tokens, int64_t context, std::string_view name = "the text");
   TextDataset(std::vector<std::int32_t>&&, int64_t, std::string_view = "") = delete;
 
-  std::span<const std::int32_t> tokens() const { return tokens_; }
   int64_t context() const { return context_; }
   /// How many windows of `context` there are; they overlap.
   int64_t size() const { return target_count() - context_ + 1; }

@@ -14,16 +14,23 @@ namespace {
 
 std::string name_of(const ClassifyConfig& config) { return config.data.empty() ? "built-in reviews" : config.data; }
 
-/// The data of config.data, or the built-in reviews. Throws unless they have the classes of the checkpoint, if there is
-/// one.
-data::LabelledData read_classify_data(const ClassifyConfig& config, const std::vector<std::string>& classes) {
-  data::LabelledData data =
-      config.data.empty() ? data::review_corpus() : data::read_labelled_data(config.data, config.columns);
-  if (!classes.empty() && data.train.classes != classes) {
+/// The texts of config.data to learn from, or those of the built-in reviews. Throws unless they have the classes of the
+/// checkpoint, if there is one.
+data::LabelledText read_classify_train(const ClassifyConfig& config, const std::vector<std::string>& classes) {
+  data::LabelledText train =
+      config.data.empty() ? data::review_corpus().train : data::read_labelled_train(config.data, config.columns);
+  if (!classes.empty() && train.classes != classes) {
     fail(name_of(config), ": the classes are others than the model's, which has learnt ",
          data::brief(data::joined(classes, ", ")), "; name texts of these with --data, or train anew");
   }
-  return data;
+  return train;
+}
+
+/// What a final run learns from, and is scored by: all texts to learn from, and the test part.
+data::Split<data::LabelledText> train_and_test(const ClassifyConfig& config, data::LabelledText train) {
+  auto test = read_classify_test(config, train.classes);
+  if (!test) fail("--final: ", config.data, " has no test part; give a folder with train and test");
+  return {std::move(train), std::move(*test)};
 }
 
 /// The training part cut in two by config.split, in the same way for the same seed: what trains, and what validates.
@@ -69,11 +76,8 @@ std::uint32_t fingerprint(const LabelledCorpus& corpus) {
 
 LabelledCorpus read_labelled_corpus(const ClassifyConfig& c, const std::vector<std::string>& classes,
                                     std::optional<data::WordTokenizer> tokenizer) {
-  data::LabelledData data = read_classify_data(c, classes);
-  if (c.final_run && !data.test) fail("--final: ", c.data, " has no test part; give a folder with train and test");
-  const auto [train, scored] = c.final_run
-                                   ? data::Split<data::LabelledText>{std::move(data.train), std::move(*data.test)}
-                                   : train_and_validation(c, data.train);
+  data::LabelledText all = read_classify_train(c, classes);
+  const auto [train, scored] = c.final_run ? train_and_test(c, std::move(all)) : train_and_validation(c, all);
   if (!tokenizer) {
     const data::VocabularyLimits limits{.maximum_size = c.vocabulary, .minimum_count = c.minimum_count};
     tokenizer = data::WordTokenizer::train(train.texts, limits, {.lower_case = !c.cased, .punctuation = c.punctuation});

@@ -19,6 +19,6 @@ Guess best_guess(nn::Classifier& model, const data::Tokens& text);
 
 /// Only texts of equal length share a batch: nothing is padded, so that no text's score depends on the others, whether
 /// the model knows padding or not. Throws if there are no texts.
-Score evaluate(nn::Classifier& model, const EncodedTexts& texts, std::int64_t batch_size);
+Score evaluate(nn::Classifier& model, const EncodedTexts& texts, std::int64_t batch_size = scoring_batch);
 
 }  // namespace reel::apps

@@ -129,7 +129,7 @@ class ClassifyTask : public Task {
   void restore(const Checkpoint& saved) override { sampler_.set_state(sampler_state_from(note(saved, "order"))); }
 
  private:
-  Score score_now() { return evaluate(*model_, corpus_.scored, scoring_batch); }
+  Score score_now() { return evaluate(*model_, corpus_.scored); }
 
   struct Prediction {
     std::string label, guess;

@@ -54,6 +54,10 @@ void declare_train(Options& o, GenerateConfig& c) {
   declare_run(o, c.training);
   o.add(&c.test_every, "test-every", "N", "steps between validation, sample and checkpoint", at_least(1))
       .only_for("model", learning);
+  o.add(&c.validation_tokens, "validation-tokens", "N",
+        "how many of the tokens to validate are predicted each time, the first ones; 0 for all", at_least(0))
+      .only_for("model", learning)
+      .fixed(Fixed::in_run);
   o.add(&c.sample_length, "sample-length", "N", "tokens of a sample", at_least(0));
 }
 

@@ -30,6 +30,7 @@ struct GenerateConfig {
   // training and output
   std::int64_t steps = 1'000'000;
   std::int64_t test_every = 1500;
+  std::int64_t validation_tokens = 0;  // 0 for all
   std::int64_t sample_length = 600;
   TrainingConfig training{.out = "runs/generate"};
 

@@ -79,6 +79,7 @@ struct SampleConfig {
   std::string from = "runs/generate";
   std::string prompt;
   std::int64_t length = 600;
+  std::int64_t samples = 1;
   nn::Sampling sampling;
   std::int64_t seed = 1;
   std::int64_t threads = 0;
@@ -89,6 +90,7 @@ void declare_sample(Options& o, SampleConfig& c) {
   o.add(&c.prompt, "p,prompt", "TEXT",
         "what the model goes on from; without it, a line break, or the first token where the vocabulary has none");
   o.add(&c.length, "n,sample-length", "N", "tokens to write", at_least(0));
+  o.add(&c.samples, "samples", "N", "texts to write, each from the prompt on", at_least(1));
   o.add(&c.sampling.temperature, "t,temperature", "T",
         "below 1 safer than the model's own distribution, above 1 wilder; 0 always takes the most probable",
         at_least(0));
@@ -116,9 +118,11 @@ void sample(Options& options, SampleConfig& c) {
   const auto prompt = prompted ? encode_prompt(tokenizer, c.prompt) : default_prompt(tokenizer);
   Generator generator(c.seed < 0 ? std::random_device{}() : static_cast<std::uint64_t>(c.seed));
   watch_interrupts();
-  std::cout << c.prompt;
-  print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.sampling, generator);
-  std::cout << std::endl;
+  for (std::int64_t i = 0; i < c.samples && !interrupted(); ++i) {
+    std::cout << (i > 0 ? "---\n" : "") << c.prompt;
+    print_text(std::cout, *trained.model, tokenizer, prompt, c.length, c.sampling, generator);
+    std::cout << std::endl;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "apps/common/interrupt.h"
@@ -55,7 +56,12 @@ class GenerateTask : public Task {
     return {nll_loss(log_probs, batch.targets), batch.targets.numel(), count_hits(log_probs, batch.targets)};
   }
 
-  std::optional<Score> score() override { return score_of(corpus_.validation, "validation"); }
+  std::optional<Score> score() override {
+    std::span<const std::int32_t> tokens = corpus_.validation;
+    const std::int64_t most = config_.validation_tokens;
+    if (most > 0 && most < std::ssize(tokens)) tokens = tokens.first(static_cast<std::size_t>(most) + 1);
+    return score_of(tokens, "validation");
+  }
 
   void show(const std::string& when, const std::optional<Score>& score) override {
     if (config_.sample_length > 0) {
@@ -105,7 +111,7 @@ class GenerateTask : public Task {
   }
 
  private:
-  Score score_of(const data::Tokens& tokens, const char* part) {
+  Score score_of(std::span<const std::int32_t> tokens, const char* part) {
     return evaluate(*model_, tokens, config_.training.batch_size, text("the ", part, " part of ", corpus_.name));
   }
 

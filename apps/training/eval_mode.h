@@ -1,5 +1,6 @@
 #pragma once
-// A model in evaluation until the end of a scope, and then, all of its parts, in the mode that it was in itself.
+// Puts a model into evaluation mode until the end of the scope. Then all of its parts are in the mode that the model
+// itself had before.
 
 #include "nn/module.h"
 

@@ -88,10 +88,9 @@ Trainer::Trainer(std::string app, const Options& options, const TrainingConfig& 
       config_(config),
       task_(task),
       plan_(std::move(plan)),
-      fingerprint_(task.fingerprint()) {
-  folder_.emplace(config_.out);
-  if (plan_.steps > 0) optimizer_ = make_optimizer(config_, task_.model());
-}
+      fingerprint_(task.fingerprint()),
+      folder_(config_.out),
+      optimizer_(plan_.steps > 0 ? make_optimizer(config_, task_.model()) : nullptr) {}
 
 void Trainer::resume(const Checkpoint& saved) {
   if (!learnt_from(saved, fingerprint_)) {
@@ -122,7 +121,7 @@ void Trainer::resume(const Checkpoint& saved) {
   if (steps_done_ <= 1 && !has_own_metrics()) {
     begin_files();
   } else {
-    metrics_.emplace(folder_->metrics(), metrics_columns, steps_done_);
+    metrics_.emplace(folder_.metrics(), metrics_columns, steps_done_);
   }
   is_recorded_ = steps_done_ == 0 || metrics_->last_step() == steps_done_;
   options_are_saved_ = string_pairs_from(note(saved, "options")) == kept_options(options_);
@@ -157,12 +156,13 @@ void Trainer::run(std::optional<Checkpoint> saved) {
     return;
   }
   write_report(task_.finish(score_));
-  if (const auto best = best_of(read_metrics(folder_->metrics()));
-      best && best->step < steps_done_ && std::filesystem::exists(folder_->best())) {
-    std::cout << "The validation loss was lowest after step " << best->step << ", " << fixed(best->loss, 4)
-              << " nats: that model is kept as " << folder_->best().string() << '\n';
+  std::cout << "saved " << folder_.checkpoint().string();
+  const auto best = best_of(read_metrics(folder_.metrics()));
+  if (best && best->step < steps_done_ && std::filesystem::exists(folder_.best())) {
+    std::cout << "; " << folder_.best().filename().string() << " beside it is of step " << best->step
+              << ", whose validation loss was the lowest, " << fixed(best->loss, 4);
   }
-  std::cout << "saved " << folder_->checkpoint().string() << std::endl;
+  std::cout << std::endl;
 }
 
 void Trainer::introduce() const {
@@ -305,8 +305,8 @@ void Trainer::record() {
 /// A run's first save may be all that it has left in its folder, and the rest an earlier run's, whose first step had
 /// another loss.
 bool Trainer::has_own_metrics() const {
-  if (!std::filesystem::exists(folder_->metrics())) return false;
-  const auto points = read_metrics(folder_->metrics());
+  if (!std::filesystem::exists(folder_.metrics())) return false;
+  const auto points = read_metrics(folder_.metrics());
   const auto losses = points.find("loss");
   if (losses == points.end() || losses->second.empty()) return false;
   const auto [step, loss] = losses->second.front();
@@ -314,12 +314,12 @@ bool Trainer::has_own_metrics() const {
 }
 
 void Trainer::begin_files() {
-  metrics_.emplace(folder_->metrics(), metrics_columns);
-  for (const auto& file : {folder_->best(), folder_->report()}) std::filesystem::remove(file);
+  metrics_.emplace(folder_.metrics(), metrics_columns);
+  for (const auto& file : {folder_.best(), folder_.report()}) std::filesystem::remove(file);
 }
 
 void Trainer::claim_folder() {
-  if (const auto kept = folder_->take_over([&] { save(); })) {
+  if (const auto kept = folder_.take_over([&] { save(); })) {
     std::cout << "An earlier run's checkpoint is kept as " << kept->string() << std::endl;
   }
   begin_files();
@@ -344,7 +344,7 @@ void Trainer::save() {
                          {"interval", to_json(interval_score_)},
                          {"random", to_json(default_generator().state())}}};
   for (auto& [key, value] : task_.notes()) checkpoint.notes.emplace_back(key, value);
-  save_checkpoint(folder_->checkpoint(), checkpoint);
+  save_checkpoint(folder_.checkpoint(), checkpoint);
   steps_saved_ = steps_done_;
   options_are_saved_ = true;
 }
@@ -352,7 +352,7 @@ void Trainer::save() {
 /// Saves first: scoring may take long, and may be killed. If the score is not finite, puts the last checkpoint back:
 /// after the first step, none. One that an earlier process has saved stays.
 void Trainer::save_and_score() {
-  const std::filesystem::path path = folder_->checkpoint();
+  const std::filesystem::path path = folder_.checkpoint();
   const bool is_saved = steps_saved_ == steps_done_;
   const std::string before = !is_saved && std::filesystem::exists(path) ? data::read_file(path) : "";
   if (!is_saved) save();
@@ -368,8 +368,8 @@ void Trainer::save_and_score() {
 }
 
 void Trainer::keep_if_best() {
-  const auto best = best_of(read_metrics(folder_->metrics()));
-  if (best && best->step == steps_done_) link_or_copy(folder_->checkpoint(), folder_->best());
+  const auto best = best_of(read_metrics(folder_.metrics()));
+  if (best && best->step == steps_done_) link_or_copy(folder_.checkpoint(), folder_.best());
 }
 
 void Trainer::write_report(const StringPairs& results) {
@@ -380,7 +380,7 @@ void Trainer::write_report(const StringPairs& results) {
     highlights.emplace_back("validation loss", short_number(score_->loss, 4));
     highlights.emplace_back("validation accuracy", short_number(score_->accuracy, 4));
   }
-  const Metrics metrics = read_metrics(folder_->metrics());
+  const Metrics metrics = read_metrics(folder_.metrics());
   if (const auto best = best_of(metrics); best && best->step < steps_done_) {
     highlights.emplace_back(text("lowest validation loss, after step ", best->step), short_number(best->loss, 4));
   }
@@ -393,13 +393,13 @@ void Trainer::write_report(const StringPairs& results) {
   StringPairs settings = options_.values_in_use();
   std::erase_if(settings, [](const auto& option) { return option.second.empty(); });
   report.settings(settings);
-  report.write(folder_->report());
+  report.write(folder_.report());
 }
 
 void Trainer::fail_diverged() const {
   fail("training diverged: after step ", steps_done_,
        " the loss, a gradient or a weight is no longer a finite number; ",
-       "what was saved before is kept. Try a lower --learn-rate or a longer --lr-warmup");
+       "what was saved before, if anything, is kept. Try a lower --learn-rate or a longer --lr-warmup");
 }
 
 }  // namespace reel::apps

@@ -128,7 +128,7 @@ class Trainer {
   Task& task_;
   Plan plan_;
   std::uint32_t fingerprint_;  // of the data
-  std::optional<RunFolder> folder_;
+  RunFolder folder_;
   std::unique_ptr<optim::Optimizer> optimizer_;  // none for a run without steps
   std::int64_t steps_done_ = 0, steps_saved_ = 0;
   bool options_are_saved_ = true;  // not those that were given anew to a resumed run, until it saves

@@ -95,15 +95,15 @@ void check_schedule(const TrainingConfig& c, const RunLength& run) {
   if (!falls(c)) return;
   const std::int64_t warmup = run.steps_for(c.lr_warmup), decay = run.steps_for(c.lr_decay), left = run.steps - warmup;
   if (left <= 0) {
-    fail<UsageError>("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps of the run's ", run.steps,
-                     "; --schedule ", c.schedule, " needs some that are left");
+    fail<UsageError>("--lr-warmup: ", c.lr_warmup, " examples are ", warmup, " steps, and the run has ", run.steps,
+                     "; --schedule ", c.schedule, " needs more after them: give a smaller --lr-warmup or a longer run");
   }
   if (c.schedule == "wsd" && decay == 1) {
     fail<UsageError>("--lr-decay: ", c.lr_decay, " examples are one step, within which the rate cannot fall; need two");
   }
   if (c.schedule == "wsd" && decay > left) {
-    throw UsageError(
-        text("--lr-decay: ", c.lr_decay, " examples are ", decay, " steps; after --lr-warmup, ", left, " are left"));
+    throw UsageError(text("--lr-decay: ", c.lr_decay, " examples are ", decay, " steps; after --lr-warmup, ", left,
+                          " are left: give fewer"));
   }
 }
 

@@ -45,8 +45,8 @@ struct RunLength {
   std::int64_t steps_for(std::int64_t examples) const;
 };
 
-/// Declares how many examples a step takes, which a run keeps: its epochs and its schedule are counted in such steps;
-/// how it learns from them; and what the run as a whole is like: each group under the section that is open.
+/// Each declares a group of options, under the section that is open: how many examples a step takes (fixed in a run,
+/// whose epochs and schedule count such steps); how the model learns from them; and the run as a whole.
 void declare_batches(Options& options, TrainingConfig& config);
 void declare_training(Options& options, TrainingConfig& config);
 void declare_run(Options& options, TrainingConfig& config);

@@ -18,19 +18,16 @@ TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateCo
   return {train(text.sources, config.source), train(text.targets, config.target)};
 }
 
-data::ParallelData read_pairs(const TranslateConfig& config) {
-  if (config.data.empty()) return data::sentence_corpus();
-  data::ParallelData pairs = data::read_parallel_folder(config.data, config.source, config.target);
-  if (config.final_run && pairs.tests.empty()) {
-    fail("--final: ", config.data, " has no test part; give it files test*.", config.source, " and test*.",
-         config.target);
-  }
-  return pairs;
-}
-
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder) {
   if (folder.empty() && config.data.empty()) return data::sentence_corpus().tests;
   return data::read_parallel_tests(folder.empty() ? config.data : folder, config.source, config.target);
+}
+
+data::ParallelData read_pairs(const TranslateConfig& config) {
+  if (config.data.empty()) return data::sentence_corpus();
+  data::ParallelData pairs = data::read_parallel_folder(config.data, config.source, config.target);
+  if (config.final_run) pairs.tests = read_tests(config, "");
+  return pairs;
 }
 
 data::CutTokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length) {

@@ -20,10 +20,11 @@ struct TokenizerPair {
 /// Those of `text`, which should be the training part, as config limits them.
 TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateConfig& config);
 
-/// The pairs of config.data, or the built-in ones. Throws with --final if there is no test part.
-data::ParallelData read_pairs(const TranslateConfig& config);
-/// The test parts of `folder` or, if that is empty, of the data that the model was trained on.
+/// The test parts of `folder` or, if that is empty, of the data that the model was trained on. Throws if there are
+/// none.
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder);
+/// The pairs of config.data, or the built-in ones; the test parts only for --final.
+data::ParallelData read_pairs(const TranslateConfig& config);
 
 /// A sentence as the model reads it: between <start> and <end>, and cut to `length` words.
 data::CutTokens encode_sentence(const std::string& text, const data::WordTokenizer& tokenizer, std::int64_t length);

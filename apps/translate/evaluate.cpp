@@ -44,7 +44,7 @@ PartScore score_part(const TrainedTranslator& trained, const std::string& name, 
   const data::WordTokenizer& target = trained.tokenizers->target;
   const std::int64_t length = trained.config.length;
   const EncodedPairs pairs = encode_pairs(text, *trained.tokenizers, length);
-  const Score likelihood = evaluate(*trained.model, pairs, scoring_batch);
+  const Score likelihood = evaluate(*trained.model, pairs);
   check_finite(likelihood, folder);
   std::cout << name << ' ' << line_of_tokens(likelihood) << note_of_cuts(pairs.cut, length) << std::endl;
   const TranslationScore translation =

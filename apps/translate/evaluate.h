@@ -17,7 +17,7 @@
 namespace reel::apps {
 
 /// With the right words so far given to the decoder. Throws if there are no pairs.
-Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size);
+Score evaluate(nn::Translator& model, const EncodedPairs& pairs, std::int64_t batch_size = scoring_batch);
 
 /// How near translations come to the target sides, which are split into words as the model's vocabulary is, unknown
 /// words included.

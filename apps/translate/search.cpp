@@ -144,13 +144,12 @@ Tokens beam_search(nn::Translator& model, const Ids& source, std::int64_t width,
 
 std::vector<data::Tokens> find_translations(nn::Translator& model, std::span<const data::Tokens> sources,
                                             std::int64_t longest, const SearchConfig& search) {
-  constexpr std::int64_t greedy_batch = 64;  // sentences at once; a beam takes as many rows by itself
   const EvalMode mode(model);
   const SearchLimits limits{
       .start = data::start_id, .end = data::end_id, .longest = longest, .never = {data::pad_id, data::start_id}};
   std::vector<data::Tokens> translations(sources.size());
-  for (const data::Indices& rows :
-       data::sorted_batches(data::lengths_of(sources), search.beam == 1 ? greedy_batch : 1)) {
+  const std::int64_t at_once = search.beam == 1 ? scoring_batch : 1;  // a beam is a batch by itself
+  for (const data::Indices& rows : data::sorted_batches(data::lengths_of(sources), at_once)) {
     const Ids batch = data::pad(sources, rows).ids;
     auto found = search.beam == 1
                      ? greedy_search(model, batch, limits)

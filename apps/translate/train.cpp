@@ -59,7 +59,7 @@ class TranslateTask : public Task {
             count_hits(logits, batch.outputs)};
   }
 
-  std::optional<Score> score() override { return evaluate(model_, validation_, scoring_batch); }
+  std::optional<Score> score() override { return evaluate(model_, validation_); }
 
   void show(const std::string& when, const std::optional<Score>& score) override {
     if (!score) return;

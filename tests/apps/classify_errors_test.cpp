@@ -46,11 +46,13 @@ TEST_CASE("reviews that cannot be learnt from are refused", "[classify]") {
   CHECK_FALSE(fs::exists(here / "run"));
 }
 
-TEST_CASE("a test part of other classes is refused", "[classify]") {
+TEST_CASE("a test part of other classes is refused where it is read", "[classify]") {
   TinyTexts here;
   here.write("reviews/test.tsv", "label\ttext\ngood\twarm\nbda\tcold\n");
-  check_refused(here.train("classify", "--out run"), 1,
-                "test.tsv, line 3: the label 'bda' is not one of the classes: bad, good");
+  const std::string reason = "test.tsv, line 3: the label 'bda' is not one of the classes: bad, good";
+  check_refused(here.train("classify", "--final --out run"), 1, reason);
+  here.must_train("classify", "--out run");
+  check_refused(here.run("classify", "eval --from run"), 1, reason);
   here.write("reviews/test.tsv", tiny_reviews(4, 1));
   here.must_train("classify", "--out run");
   here.write("other.tsv", "label\ttext\nso-so\tlukewarm\n");
@@ -71,6 +73,9 @@ TEST_CASE("folders of another layout are refused", "[classify]") {
   auto refused = [&](const std::string& reason) {
     check_refused(here.train("classify", "--out run --data acl"), 1, reason);
   };
+  auto final_refused = [&](const std::string& reason) {
+    check_refused(here.train("classify", "--final --out run --data acl"), 1, reason);
+  };
   fs::create_directories(here / "acl");
   refused("acl: holds no labelled texts; need train/ and test/");
   fs::create_directories(here / "acl/train");
@@ -84,12 +89,12 @@ TEST_CASE("folders of another layout are refused", "[classify]") {
   here.write("acl/train/neg/0_1.txt", "\n \n");
   refused("acl/train/neg/0_1.txt: the text is empty");
   here.write("acl/train/neg/0_1.txt", "cold tea");
-  check_refused(here.train("classify", "--final --out run --data acl"), 1, "--final: acl has no test part");
+  final_refused("--final: acl has no test part");
   here.write("acl/test/pos/0_9.txt", "fine tea");
-  refused("acl/test/neg: there is no such folder");
+  final_refused("acl/test/neg: there is no such folder");
   here.write("acl/test/neg/0_1.txt", "dull tea");
   here.write("acl/test/others/0_1.txt", "tea");
-  refused("acl/test/others: the label 'others' is not one of the classes: neg, pos");
+  final_refused("acl/test/others: the label 'others' is not one of the classes: neg, pos");
   CHECK_FALSE(fs::exists(here / "run"));
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("every classifier trains, is scored and predicts", "[classify]") {
   const Outcome trained = here.must_train("classify", options + " -e 10 --out run");
   const std::string model = options.starts_with("--model") ? "textclassification" : "ctransformer";
   CHECK_THAT(trained.out, ContainsSubstring("reviews: 54 texts to train on, 6 to validate, 2 classes, "));
-  CHECK(trained.last_line_of_out() == "saved run/checkpoint.safetensors");
+  CHECK(trained.last_line_of_out().starts_with("saved run/checkpoint.safetensors"));
   CHECK(line_of(trained.out, "validation bag of words").texts == 6);
   CHECK(line_of(trained.out, "validation " + model).texts == 6);
   CHECK_THAT(trained.out, ContainsSubstring("\nafter step 14  validation accuracy "));  // 54 texts are 7 batches of 8

@@ -81,8 +81,9 @@ TEST_CASE("wrong command lines are refused", "[generate]") {
                 "--data: the value FILE is not UTF-8");
   check_refused(here.train("generate", "--out"), 2, "the value DIR is missing");
   check_refused(here.train("generate", "more"), 2, "unexpected argument \"more\"");
-  check_refused(here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
-                "--lr-warmup: 1000 examples are 250 steps of the run's 20; --schedule cosine needs some");
+  check_refused(
+      here.train("generate", "--schedule cosine --lr-warmup 1000"), 2,
+      "--lr-warmup: 1000 examples are 250 steps, and the run has 20; --schedule cosine needs more after them");
   check_refused(here.train("generate", "--optimizer adamw"), 2, "without decay it is adam; say with --weight-decay");
   check_refused(here.train("generate", "--optimizer sgd --beta2 0.9"), 2,
                 "--beta2: only for --optimizer adam or adamw, not sgd; leave it out");
@@ -256,8 +257,8 @@ TEST_CASE("a disk that is full loses nothing", "[generate]") {
   CHECK(here.metrics("run") == metrics);
   for (const auto& entry : fs::directory_iterator(here / "run")) {
     const std::string name = entry.path().filename().string();
-    CHECK((name == "checkpoint.safetensors" || name == "metrics.csv" || name == "report.html" ||
-           name.starts_with("events.out.tfevents.")));
+    CHECK((name == "checkpoint.safetensors" || name == "best.safetensors" || name == "metrics.csv" ||
+           name == "report.html" || name.starts_with("events.out.tfevents.")));
   }
   CHECK(here.run("generate", "eval --from run").status == 0);
 }

@@ -236,3 +236,23 @@ TEST_CASE("memory does not grow with the steps", "[generate]") {
   CHECK(kilobytes[1] < kilobytes[0] + 1000);
 }
 #endif
+
+TEST_CASE("of what validates, the first tokens will do", "[generate]") {
+  TinyTexts here;
+  auto trained = [&](const std::string& options) { return here.must_train("generate", options + " --out run").out; };
+  const std::string some = trained("--validation-tokens 40"), scored = here.run("generate", "eval --from run").out;
+  CHECK_THAT(some, ContainsSubstring("  tokens 40\n") && !ContainsSubstring("  tokens 300\n"));
+  const std::string all = trained("--validation-tokens 1000");
+  CHECK_THAT(all, ContainsSubstring("  tokens 300\n"));
+  CHECK_THAT(all, ContainsSubstring(scored));  // eval scores all in any case
+}
+
+TEST_CASE("several samples go on from the same prompt", "[generate]") {
+  TinyTexts here;
+  here.must_train("generate", "--out run");
+  const std::string one = here.run("generate", "sample --from run --prompt the -n 9").out;
+  const std::string two = here.run("generate", "sample --from run --prompt the -n 9 --samples 2").out;
+  REQUIRE(two.starts_with(one + "---\nthe"));
+  CHECK(two.size() == 2 * one.size() + 4);
+  CHECK(two.substr(one.size() + 4) != one);
+}

@@ -529,7 +529,7 @@ TEST_CASE("what can be refused without the data is refused before they are read"
   refused("--optimizer sgd --lazy-adam", 2, "--lazy-adam: only for --optimizer adam");
   refused("--schedule cosine --min-lr 1", 2, "--min-lr: 1 is more than the --learn-rate");
   refused("--schedule wsd", 2, "say with --lr-decay");
-  if (program == "generate") refused("--schedule cosine --lr-warmup 1000", 2, "steps of the run's 20");
+  if (program == "generate") refused("--schedule cosine --lr-warmup 1000", 2, "steps, and the run has 20");
   refused("", 1, "missing");
   CHECK_FALSE(fs::exists(here / "run"));
   fs::create_directory(here / "run");
@@ -773,7 +773,9 @@ TEST_CASE("the checkpoint with the lowest validation loss stays beside the last 
   const Point best = *std::ranges::min_element(losses, {}, &Point::y);
   const auto step = static_cast<std::int64_t>(best.x);
   REQUIRE(best.x < losses.back().x);
-  CHECK_THAT(trained.out, ContainsSubstring(reel::text("lowest after step ", step, ", ", fixed(best.y, 4), " nats: ")));
+  CHECK_THAT(trained.out,
+             ContainsSubstring(reel::text("; best.safetensors beside it is of step ", step,
+                                          ", whose validation loss was the lowest, ", fixed(best.y, 4), "\n")));
   CHECK_THAT(here.report("run"), ContainsSubstring(reel::text("lowest validation loss, after step ", step)));
   const Checkpoint kept = load_checkpoint(here / "run/best.safetensors", program);
   CHECK(note(kept, "step").get<std::int64_t>() == step);

@@ -18,7 +18,7 @@ TEST_CASE("pairs that cannot be learnt from are refused", "[translate]") {
   auto refused = [&](const std::string& file, const std::string& text, const std::string& reason) {
     const std::string kept = read_file(here / file);
     here.write(file, text);
-    check_refused(here.train("translate", "--out run"), 1, reason);
+    check_refused(here.train("translate", "--final --out run"), 1, reason);
     here.write(file, kept);
   };
   refused("pairs/train.en", "", "pairs/train.en: is empty");
@@ -41,7 +41,7 @@ TEST_CASE("translate: folders of another layout are refused", "[translate]") {
   refused("reviews", "reviews: there is no train.de; parts are train, val and test*");
   refused("pairs --target fr", "pairs: there is no train.fr;");
   fs::remove(here / "pairs/test_b.en");
-  refused("pairs", "pairs: there is no test_b.en;");
+  refused("pairs --final", "pairs: there is no test_b.en;");
   fs::remove(here / "pairs/val.de");
   refused("pairs", "pairs: there is no val.de;");
   CHECK_FALSE(fs::exists(here / "run"));

@@ -47,12 +47,11 @@ double word_count_accuracy(const LabelledText& train, const LabelledText& data) 
 }  // namespace
 
 TEST_CASE("reviews are balanced, distinct and ready to be split at spaces") {
-  LabelledData data = review_corpus();
-  REQUIRE(data.test);
+  ReviewCorpus data = review_corpus();
   CHECK(data.train.texts.size() == 10'000);
-  CHECK(data.test->texts.size() == 1'000);
+  CHECK(data.test.texts.size() == 1'000);
   std::set<std::string> all;
-  for (const LabelledText* part : {&data.train, &*data.test}) {
+  for (const LabelledText* part : {&data.train, &data.test}) {
     CHECK(part->classes == std::vector<std::string>{"negative", "positive"});
     CHECK(2 * std::count(part->labels.begin(), part->labels.end(), 1) == std::ssize(part->texts));
     all.insert(part->texts.begin(), part->texts.end());
@@ -69,7 +68,7 @@ TEST_CASE("a review's label follows from the clause that counts") {
   const std::set<std::string> blame{"bad",   "dull",    "boring", "silly",    "clumsy",     "awful",
                                     "stale", "painful", "weak",   "tiresome", "ridiculous", "tedious"};
   const std::set<std::string> negations{"not", "never", "hardly", "far"};
-  LabelledData data = review_corpus(2'000, 1);
+  ReviewCorpus data = review_corpus(2'000, 1);
   for (std::size_t i = 0; i < data.train.texts.size(); ++i) {
     std::vector<bool> judgements;
     bool negated = false, last_counts = false, begun_with_although = false;
@@ -90,8 +89,8 @@ TEST_CASE("a review's label follows from the clause that counts") {
 }
 
 TEST_CASE("counting words does not tell good reviews from bad") {
-  LabelledData data = review_corpus(3'000, 1'000);
-  CHECK(word_count_accuracy(data.train, *data.test) < 0.7);
+  ReviewCorpus data = review_corpus(3'000, 1'000);
+  CHECK(word_count_accuracy(data.train, data.test) < 0.7);
 }
 
 TEST_CASE("sentences are distinct and ready to be split at spaces") {
@@ -149,9 +148,9 @@ TEST_CASE("the German is right") {
 }
 
 TEST_CASE("built-in corpora depend on the seed and the sizes alone") {
-  LabelledData a = review_corpus(50, 20, 3), b = review_corpus(50, 20, 3), c = review_corpus(50, 20, 4);
+  ReviewCorpus a = review_corpus(50, 20, 3), b = review_corpus(50, 20, 3), c = review_corpus(50, 20, 4);
   CHECK(a.train.texts == b.train.texts);
-  CHECK(a.test->texts == b.test->texts);
+  CHECK(a.test.texts == b.test.texts);
   CHECK(a.train.texts != c.train.texts);
   ParallelData d = sentence_corpus(50, 20, 20, 3), e = sentence_corpus(50, 20, 20, 3),
                f = sentence_corpus(50, 20, 20, 4);

@@ -28,12 +28,23 @@ void write_reviews(const TemporaryFolder& folder) {
   folder.write("imdb.vocab", "the");
 }
 
+struct TrainAndTest {
+  LabelledText train;
+  std::optional<LabelledText> test;
+};
+
+TrainAndTest read_both(const std::filesystem::path& path) {
+  TrainAndTest data{read_labelled_train(path), std::nullopt};
+  data.test = read_labelled_test(path, {}, data.train.classes);
+  return data;
+}
+
 }  // namespace
 
 TEST_CASE("an aclImdb folder is read in the order of its names, without what has no label") {
   TemporaryFolder folder;
   write_reviews(folder);
-  LabelledData data = read_labelled_data(folder.path());
+  TrainAndTest data = read_both(folder.path());
   CHECK(data.train.classes == Strings{"neg", "pos"});
   CHECK(data.train.texts == Strings{"train/bad", "train/zero", "train/ten"});
   CHECK(data.train.labels == Labels{0, 1, 1});
@@ -47,51 +58,59 @@ TEST_CASE("names of files and of parts may be in capitals") {
   write_reviews(folder);
   folder.write("train/pos/1_1.TXT", "loud");
   std::filesystem::rename(folder / "test", folder / "Test");
-  const LabelledData folders = read_labelled_data(folder.path());
+  const TrainAndTest folders = read_both(folder.path());
   CHECK(folders.train.texts == Strings{"train/bad", "train/zero", "train/ten", "loud"});
   CHECK(folders.test);
 
   TemporaryFolder tables;
   tables.write("TRAIN.CSV", "label,text\npos,fine\nneg,poor\n");
   tables.write("test.Csv", "label,text\nneg,grey\n");
-  const LabelledData data = read_labelled_data(tables.path());
+  const TrainAndTest data = read_both(tables.path());
   CHECK(data.train.texts == Strings{"fine", "poor"});
   REQUIRE(data.test);
   CHECK(data.test->texts == Strings{"grey"});
 
   // Rather as they are called by rule.
   tables.write("train.csv", "label,text\npos,warm\nneg,cold\n");
-  CHECK(read_labelled_data(tables.path()).train.texts == Strings{"warm", "cold"});
+  CHECK(read_both(tables.path()).train.texts == Strings{"warm", "cold"});
   // What is called so and cannot be read is no reason to take another.
   std::filesystem::create_symlink("nowhere", tables / "train.tsv");
-  CHECK_THROWS_WITH(read_labelled_data(tables.path()), ContainsSubstring("train.tsv: there is no such file"));
+  CHECK_THROWS_WITH(read_both(tables.path()), ContainsSubstring("train.tsv: there is no such file"));
   std::filesystem::remove(tables / "train.tsv");
   std::filesystem::remove(tables / "test.Csv");
   std::filesystem::create_symlink("nowhere", tables / "test.csv");
-  CHECK_THROWS_WITH(read_labelled_data(tables.path()), ContainsSubstring("test.csv: there is no such file"));
+  CHECK_THROWS_WITH(read_both(tables.path()), ContainsSubstring("test.csv: there is no such file"));
+}
+
+TEST_CASE("the training part is read whatever the test part is") {
+  TemporaryFolder folder;
+  folder.write("train.csv", "label,text\npos,fine\nneg,poor\n");
+  folder.write("test.csv", "id,text\n1,good\n");  // as competitions have it
+  CHECK(read_labelled_train(folder.path()).texts == Strings{"fine", "poor"});
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("test.csv, line 1: no column is named 'label'"));
 }
 
 TEST_CASE("a folder of another layout is refused, with what it should hold") {
   TemporaryFolder folder;
   auto message = ContainsSubstring("holds no labelled texts; need train/ and test/ with a folder per class in each");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), message);
+  CHECK_THROWS_WITH(read_both(folder.path()), message);
   write_reviews(folder);
-  CHECK_THROWS_WITH(read_labelled_data(folder / "train"), message);
+  CHECK_THROWS_WITH(read_both(folder / "train"), message);
 
   folder.write("test/mixed/1.txt", "x");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()),
+  CHECK_THROWS_WITH(read_both(folder.path()),
                     ContainsSubstring("test/mixed: the label 'mixed' is not one of the classes: neg, pos"));
   std::filesystem::remove_all(folder / "test/mixed");
   std::filesystem::remove(folder / "test/neg/0_3.txt");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test/neg: the class is empty"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("test/neg: the class is empty"));
   std::filesystem::remove_all(folder / "test/neg");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test/neg: there is no such folder"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("test/neg: there is no such folder"));
   std::filesystem::remove_all(folder / "test");
-  CHECK_FALSE(read_labelled_data(folder.path()).test);
+  CHECK_FALSE(read_both(folder.path()).test);
   std::filesystem::remove_all(folder / "train/neg");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("every example is of the class 'pos'"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("every example is of the class 'pos'"));
   std::filesystem::remove_all(folder / "train/pos");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train: has no folders; need one per class"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("train: has no folders; need one per class"));
 }
 
 TEST_CASE("a class is a word that can be printed") {
@@ -99,7 +118,7 @@ TEST_CASE("a class is a word that can be printed") {
   for (const std::string name : {"p\xFFos", "p\tos", "p\nos", "p\xC2\x9Bos"}) {
     folder.write("train/" + name + "/1.txt", "x");
     folder.write("train/neg/1.txt", "y");
-    CHECK_THROWS_WITH(read_labelled_data(folder.path()),
+    CHECK_THROWS_WITH(read_both(folder.path()),
                       ContainsSubstring("train: the label 'p") &&
                           ContainsSubstring("os' cannot be a class; need UTF-8 without control characters"));
     std::filesystem::remove_all(folder / "train");
@@ -110,9 +129,9 @@ TEST_CASE("an empty review is refused by name") {
   TemporaryFolder folder;
   write_reviews(folder);
   folder.write("train/pos/3_7.txt", " \n");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train/pos/3_7.txt: the text is empty"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("train/pos/3_7.txt: the text is empty"));
   folder.write("train/pos/3_7.txt", "");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("train/pos/3_7.txt: is empty"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("train/pos/3_7.txt: is empty"));
 }
 
 TEST_CASE("white space around names and labels does not count") {
@@ -182,16 +201,16 @@ TEST_CASE("a test part takes its classes from the training part") {
   TemporaryFolder folder;
   folder.write("train.tsv", "label\ttext\npos\tfine\nneg\tpoor\nodd\twhat\n");
   folder.write("test.tsv", "label\ttext\npos\tgood\n");
-  LabelledData data = read_labelled_data(folder.path());
+  TrainAndTest data = read_both(folder.path());
   CHECK(data.train.labels == Labels{2, 0, 1});
   REQUIRE(data.test);
   CHECK(data.test->labels == Labels{2});
   CHECK(data.test->classes == Strings{"neg", "odd", "pos"});
 
   folder.write("test.tsv", "label\ttext\nPos\tgood\n");
-  CHECK_THROWS_WITH(read_labelled_data(folder.path()), ContainsSubstring("test.tsv, line 2: the label 'Pos'"));
+  CHECK_THROWS_WITH(read_both(folder.path()), ContainsSubstring("test.tsv, line 2: the label 'Pos'"));
   std::filesystem::remove(folder / "test.tsv");
-  CHECK_FALSE(read_labelled_data(folder.path()).test);
+  CHECK_FALSE(read_both(folder.path()).test);
 }
 
 TEST_CASE("a test part is read without a training part, if there is one") {
@@ -215,25 +234,25 @@ TEST_CASE("a test part is read without a training part, if there is one") {
   // Beside a training part of another kind, the folder is none of the data.
   folder.write("train.csv", "label,text\npos,fine\nneg,poor\nodd,what\n");
   CHECK(read_labelled_test(folder.path(), {}, classes)->texts == from_table->texts);
-  CHECK(read_labelled_data(folder.path()).test->texts == from_table->texts);
+  CHECK(read_both(folder.path()).test->texts == from_table->texts);
   std::filesystem::remove(folder / "test.csv");
   CHECK_FALSE(read_labelled_test(folder.path(), {}, classes));
 
   // Of two tables, the endings may differ.
   folder.write("test.tsv", "label\ttext\nodd\tso\n");
-  CHECK(read_labelled_data(folder.path()).test->texts == Strings{"so"});
+  CHECK(read_both(folder.path()).test->texts == Strings{"so"});
 
   // A table beside folders may be anything.
   std::filesystem::remove(folder / "train.csv");
   std::filesystem::remove_all(folder / "test");
   for (const char* label : {"neg", "odd", "pos"}) folder.write(std::string("train/") + label + "/1.txt", label);
-  CHECK_FALSE(read_labelled_data(folder.path()).test);
+  CHECK_FALSE(read_both(folder.path()).test);
 }
 
 TEST_CASE("a single table is all for training, and may have the classes of a checkpoint") {
   TemporaryFolder folder;
   auto file = folder.write("all.csv", "label,text\npos,fine\nneg,poor\n");
-  LabelledData data = read_labelled_data(file);
+  TrainAndTest data = read_both(file);
   CHECK(!data.test);
   CHECK(data.train.labels == Labels{1, 0});
   CHECK(read_labelled_part(file, {}, {"neg", "odd", "pos"}).labels == Labels{2, 0});

@@ -27,8 +27,7 @@ TEST_CASE("a folder of parallel files is read part by part, either way") {
   CHECK(data.train.sources == Strings{"train eins", "train zwei"});
   CHECK(data.train.targets == Strings{"train one", "train two"});
   CHECK(data.validation.sources == Strings{"val eins", "val zwei"});
-  REQUIRE(data.tests.size() == 2);
-  CHECK(data.tests.at("test_2017").targets == Strings{"test_2017 one", "test_2017 two"});
+  CHECK(data.tests.empty());
   CHECK(read_parallel_folder(folder.path(), "en", "de").train.targets == data.train.sources);
 }
 
@@ -46,13 +45,14 @@ TEST_CASE("a language's ending may have dots") {
     folder.write(part + ".lc.de", part + " eins\n");
     folder.write(part + ".lc.en", part + " one\n");
   }
-  const ParallelData data = read_parallel_folder(folder.path(), "lc.de", "lc.en");
-  REQUIRE(data.tests.size() == 2);
-  CHECK(data.tests.at("test_2016").targets == Strings{"test_2016 one"});
-  CHECK(data.tests.at("test").sources == Strings{"test eins"});
+  CHECK(read_parallel_folder(folder.path(), "lc.de", "lc.en").train.targets == Strings{"train one"});
+  const auto tests = read_parallel_tests(folder.path(), "lc.de", "lc.en");
+  REQUIRE(tests.size() == 2);
+  CHECK(tests.at("test_2016").targets == Strings{"test_2016 one"});
+  CHECK(tests.at("test").sources == Strings{"test eins"});
 }
 
-TEST_CASE("the test parts are read by themselves, too") {
+TEST_CASE("the test parts are read by themselves") {
   TemporaryFolder folder;
   write_parts(folder);
   for (std::string other : {"train.de", "train.en", "val.de", "val.en"}) std::filesystem::remove(folder / other);
@@ -113,7 +113,8 @@ TEST_CASE("a folder that lacks a part is refused, with what is needed") {
   };
   CHECK_THROWS_WITH(read_parallel_folder(folder.path(), "de", "fr"), ContainsSubstring("there is no train.fr"));
   std::filesystem::remove(folder / "test_2017.de");
-  refused("test_2017.de");
+  CHECK_THROWS_WITH(read_parallel_tests(folder.path(), "de", "en"), ContainsSubstring("there is no test_2017.de"));
+  CHECK(read_parallel_folder(folder.path(), "de", "en").train.sources.size() == 2);  // does not ask for them
   std::filesystem::remove(folder / "val.en");
   refused("val.en");
   std::filesystem::remove(folder / "train.de");
@@ -122,6 +123,5 @@ TEST_CASE("a folder that lacks a part is refused, with what is needed") {
 
   TemporaryFolder untested;
   for (std::string name : {"train.de", "train.en", "val.de", "val.en", "test.fr"}) untested.write(name, "x\n");
-  CHECK(read_parallel_folder(untested.path(), "de", "en").tests.empty());
   CHECK_THROWS_WITH(read_parallel_tests(untested.path(), "de", "en"), ContainsSubstring("there is no file test*.de"));
 }
