@@ -78,7 +78,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     grads.add(1, dweight);
     grads.add(2, dbias);
   };
-  return record("layer_norm", {x, weight, bias, residual}, y, backward);
+  return record("layer_norm", {x, weight, bias, residual}, y, std::move(backward));
 }
 
 }  // namespace reel
