@@ -248,7 +248,9 @@ void Grads::add(std::size_t input, Tensor dx) {
   }
   Tensor* const sum = pass_.gradient_of(edge);
   if (!sum) return;
-  const Tape::Running none(nullptr);  // what is added to may have been written over
+  // Nothing is checked from here on: a leaf's gradient of earlier passes may have been clipped or scaled since this was
+  // recorded, and may be, for it is only added to.
+  const Tape::Running none(nullptr);
   if (dx.shape() != shape) dx = sum_to(dx, shape);
   if (edge.kind == Tape::Edge::leaf && pass_.accumulate) {
     accumulate_in(edge.tensor, std::move(dx));
@@ -282,15 +284,15 @@ Tensor Grads::claim_sum(std::size_t input) {
 
 bool Grads::claim(const Tensor& x) {
   if (!pass_.accumulate || !x.exclusive() || !strides_nest(x.shape(), x.strides())) return false;
-  x.check_unchanged();  // for the last time
+  x.check_unchanged();  // now: after renew() nothing shows that it was written over
   x.impl().storage->renew();
   return true;
 }
 
 Tensor Grads::in_place_of(const Tensor& x) { return x.is_contiguous() && claim(x) ? x : Tensor(x.shape(), x.dtype()); }
 
-// A leaf owns its gradient, whole or rows: optimizers and clipping write into it. It is no tape's result, even where it
-// has taken the place of one (claim).
+// A leaf owns its gradient, whole or rows: optimizers and clipping write into it. And it is detached: where a
+// derivative has written dx over a result that it captured (claim), dx still carries that result's entry on the tape.
 
 void Grads::accumulate_in(const Tensor& leaf, Tensor dx) {
   auto& impl = leaf.impl();

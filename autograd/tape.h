@@ -152,7 +152,8 @@ class Grads {
   /// V)). A leaf that accumulates keeps the rows alone (row_gradient.h), and its step costs what they cost.
   void add_rows(std::size_t input, const Ids& ids, const Tensor& dy);
 
-  // Memory that a derivative claims counts as new from then on: it must write there what it is new for.
+  // Memory that a derivative claims counts as new (Storage::renew): nothing tells any more whether what it held was
+  // written over since the forward pass. Claim it only to write to it.
 
   /// What this input's gradient is so far, for the derivative to add to in place instead of by add(); undefined if it
   /// must not. It is contiguous.

@@ -101,7 +101,9 @@ auto on_vectors(const Formula& formula) {
 /// op(dy, x) of every element: in the place of dy if nobody else sees it.
 template <class Op>
 Tensor map_over(const char* operation, Grads& grads, Tensor&& given, const Op& op, const Tensor& x) {
-  const Tensor dy = std::move(given);  // gone before the result is used: a parameter's handle would still be there
+  // Taken over: this handle ends with the function. That of a parameter by value may live until the caller's statement
+  // ends, and dx, written over dy, would not count as seen by one alone when it is added.
+  const Tensor dy = std::move(given);
   if (dy.shape() != x.shape()) return map(operation, op, dy, x);
   check_same_dtype(operation, dy, x);
   Tensor dx = grads.in_place_of(dy);
