@@ -60,8 +60,7 @@ GradcheckResult check_parameters(const Module& module, const std::function<Tenso
   for (const auto& [name, parameter] : module.state_dict()) {
     if (parameter.requires_grad() && parameter.dtype() != DType::f64) {
       fail("check_parameters: ", name, " is ", parameter.dtype(),
-           "; differences need f64: make the module with "
-           "DType::f64");
+           "; differences need f64: make the module with DType::f64");
     }
   }
   auto name_of = [&](const Tensor& parameter) {

@@ -37,7 +37,7 @@ enum class Untouched { update, skip };
 template <class T, class Body>
 void for_each_stretch(const Tensor& parameter, Untouched untouched, const Body& body) {
   const RowGradient* gradient = parameter.row_grad();
-  // Rows as short as this cost more to go around than to fill up with zeros.
+  // Runs of rows as short as this cost more than a dense pass: the gradient is made dense, zeros and all.
   const bool fill_up = untouched == Untouched::update && gradient && parameter.size(1) < 16;
   if (!gradient || fill_up) return body(int64_t{0}, parameter.numel(), parameter.grad().data<T>());
   const kernels::TouchedRows<T> touched{gradient->rows.values(), gradient->values.data<T>(), parameter.size(1)};
