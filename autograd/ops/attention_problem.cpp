@@ -32,10 +32,10 @@ int64_t group_size(const Tensor& q, const Tensor& k, const Tensor& v, const Mask
   return std::max<int64_t>(together, 1);
 }
 
-/// Reads rows of x (H, T, D) into the cache where heads lie side by side: each head alone would read pieces of them.
+/// Gets rows of x (H, T, D) into the cache where heads lie side by side: each head alone would read pieces of them.
 /// But only if they fit in with all that the backward pass of their text needs: q, k, v, O and four gradients.
 template <class T>
-void read_rows(const Tensor& x, int64_t first, int64_t count) {
+void prefetch_rows(const Tensor& x, int64_t first, int64_t count) {
   if (x.rank() != 3 || x.stride(2) != 1 || x.stride(0) != x.size(2)) return;
   const int64_t width = x.size(0) * x.size(2), numbers = count * width;
   constexpr int64_t matrices = 8;
@@ -121,12 +121,12 @@ int64_t AttentionProblem::work() const {
 }
 
 template <class T>
-void AttentionProblem::bring_near(const Text& text) const {
-  read_rows<T>(q, text.first_query, text.queries);
-  for (const Tensor& x : {k, v}) read_rows<T>(x, text.first_key, text.keys);
+void AttentionProblem::prefetch_text(const Text& text) const {
+  prefetch_rows<T>(q, text.first_query, text.queries);
+  for (const Tensor& x : {k, v}) prefetch_rows<T>(x, text.first_key, text.keys);
 }
 
-template void AttentionProblem::bring_near<float>(const Text&) const;
-template void AttentionProblem::bring_near<double>(const Text&) const;
+template void AttentionProblem::prefetch_text<float>(const Text&) const;
+template void AttentionProblem::prefetch_text<double>(const Text&) const;
 
 }  // namespace reel

@@ -71,7 +71,7 @@ struct AttentionProblem {
     kernels::parallel_for(count, kernels::attention_grain(work(), count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Text& text = texts[static_cast<std::size_t>(i)];
-        bring_near<T>(text);
+        prefetch_text<T>(text);
         body(text, shape(text), weights.data<T>() + text.own.weights);
       }
     });
@@ -80,9 +80,9 @@ struct AttentionProblem {
  private:
   /// Multiplications in the forward products.
   int64_t work() const;
-  /// Reads a text of q, k and v into the cache.
+  /// Gets a text's q, k and v into the cache, where that pays.
   template <class T>
-  void bring_near(const Text& text) const;
+  void prefetch_text(const Text& text) const;
 };
 
 }  // namespace reel
