@@ -29,13 +29,14 @@ struct HeadsOf {
   }
 };
 
-/// Each text of a packed batch; of a padded one, all at once.
+/// Each sequence of a packed batch is a text of its own; a padded batch is one text, its sequences side by side in the
+/// leading axes.
 struct AttentionProblem {
-  /// How many numbers, and blocks of random words, earlier texts have.
+  /// Where a text's part begins in log_sums and weights, in numbers, and in the random words, in blocks of them.
   struct Offsets {
     int64_t log_sums = 0, weights = 0, random_blocks = 0;
   };
-  /// Rows of q, and those of k and v that they see.
+  /// Rows of q, a sequence's queries, and those of k and v that they attend to.
   struct Text {
     int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
     Offsets own{};
