@@ -56,6 +56,7 @@ Tensor GTransformer::operator()(const Ids& tokens) const {
 }
 
 Tensor GTransformer::next(const Ids& tokens, Past& past) const {
+  KeyValueCache::check_no_tape();  // first: what is refused leaves nothing on the tape
   Tensor x = embed(tokens, past.length);
   if (tokens.size(1) == 0) fail("GTransformer: tokens are ", tokens.shape(), "; need at least one token to go on with");
   past.blocks.resize(tblocks.size());

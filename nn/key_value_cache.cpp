@@ -39,7 +39,10 @@ void append_to(Tensor& room, int64_t length, const Tensor& fresh) {
 }  // namespace
 
 void KeyValueCache::check_no_tape() {
-  if (Tape::recording()) fail("KeyValueCache: a tape is recording; gradients need the model run over the whole text");
+  if (Tape::recording()) {
+    fail("KeyValueCache: a tape is recording, but no gradient flows through what is kept; go on under NoGrad, or run ",
+         "the model over the whole text");
+  }
 }
 
 KeysAndValues KeyValueCache::append(const KeysAndValues& fresh) {

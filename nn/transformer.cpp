@@ -62,7 +62,8 @@ class CachingTranslation : public Translation {
   }
 
   Tensor extend(const Ids& rows, const Ids& tokens) override {
-    // What can be refused comes first, while nothing has changed.
+    // What can be refused comes first, while nothing has changed, and nothing is on the tape.
+    KeyValueCache::check_no_tape();
     const int64_t B = tokens.numel(), length = target_.size(1);
     const Ids target = append_column(pick_rows(target_, rows), tokens);
     check_tokens("Transformer", target, model_.decoder.frame.length());

@@ -78,7 +78,12 @@ TEST_CASE("gtransformer: keeps nothing beyond its context, or for a tape") {
   GTransformer::Past past;
   {
     Tape tape;
-    CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 4), past), ContainsSubstring("a tape is recording"));
+    CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 4), past),
+                      ContainsSubstring("a tape is recording") && ContainsSubstring("under NoGrad"));
+    CHECK(tape.to_string() == "");  // what is refused leaves nothing behind
+    const NoGrad no_grad;
+    GTransformer::Past other;
+    CHECK(model.next(random_ids({1, 3}, 7, 4), other).shape() == Shape{1, 7});
   }
   model.next(random_ids({1, 3}, 7, 4), past);
   CHECK_THROWS_WITH(model.next(random_ids({1, 3}, 7, 5), past),

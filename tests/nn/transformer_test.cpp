@@ -182,6 +182,7 @@ TEST_CASE("transformer: a translation goes on from before what was in its way") 
     {
       Tape tape;
       CHECK_THROWS_WITH(translation->extend(swapped, tokens), ContainsSubstring("a tape is recording"));
+      CHECK(tape.to_string() == "");
     }
     CHECK(same_bits(translation->extend(swapped, tokens), undisturbed->extend(swapped, tokens)));
   }
