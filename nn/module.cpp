@@ -1,7 +1,8 @@
 #include "nn/module.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 
 #include "autograd/error.h"
 
@@ -17,8 +18,8 @@ std::string some_of(const std::vector<std::string>& problems) {
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) {
-  const std::vector<double> left = a.to_vector(), right = b.to_vector();
-  return left.size() == right.size() && std::memcmp(left.data(), right.data(), left.size() * sizeof(double)) == 0;
+  constexpr auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
+  return std::ranges::equal(a.to_vector(), b.to_vector(), {}, bits, bits);
 }
 
 }  // namespace

@@ -161,6 +161,15 @@ TEST_CASE("module: tied weights may be named once, but must not differ") {
   CHECK_THROWS_WITH(tied.load_state_dict({}), ContainsSubstring("in.weight is missing; out.weight is missing"));
 }
 
+TEST_CASE("module: tied weights without elements, which may have no memory, are the same") {
+  struct Empty : Module {
+    Empty() : in(child("in", Linear(0, 3, Bias::no))), out(child("out", in)) {}
+    Linear in, out;
+  };
+  const Tensor none = zeros({3, 0});
+  CHECK_NOTHROW(Empty().load_state_dict({{"in.weight", none}, {"out.weight", copy_of(none)}}));
+}
+
 TEST_CASE("module: of three tied weights, the two that differ are named") {
   struct Thrice : Module {
     Thrice()
