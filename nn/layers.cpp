@@ -14,6 +14,12 @@ const Shape& checked(const char* layer, const Shape& shape) {
   return shape;
 }
 
+/// `table`, if it can be looked up in: what is refused stays as it was.
+const Tensor& checked_table(const Tensor& table) {
+  if (table.rank() != 2) fail("Embedding: the table is ", table.shape(), "; need (vocabulary, width)");
+  return table;
+}
+
 /// PyTorch's default for what reads `fan_in` numbers: uniform in ±1/√fan_in.
 Tensor initial(const Shape& shape, int64_t fan_in, DType dtype) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
@@ -29,13 +35,14 @@ Linear::Linear(int64_t in, int64_t out, Bias with_bias, DType dtype)
 
 Embedding::Embedding(int64_t count, int64_t width, double deviation, DType dtype)
     : weight(parameter("weight", randn(checked("Embedding", {count, width}), dtype) * deviation)) {
-  if (!(deviation >= 0)) fail("Embedding: the deviation is ", deviation, "; need at least 0");
+  if (!(deviation >= 0 && std::isfinite(deviation))) {
+    fail("Embedding: the deviation is ", deviation, "; need a finite number >= 0");
+  }
 }
 
 Embedding::Embedding(const Tensor& table, Frozen frozen)
-    : weight(frozen == Frozen::yes ? state("weight", detach(table)) : parameter("weight", table)) {
-  if (table.rank() != 2) fail("Embedding: the table is ", table.shape(), "; need (vocabulary, width)");
-}
+    : weight(frozen == Frozen::yes ? state("weight", detach(checked_table(table)))
+                                   : parameter("weight", checked_table(table))) {}
 
 LayerNorm::LayerNorm(int64_t width, double epsilon, DType dtype)
     : weight(parameter("weight", ones(checked("LayerNorm", {width}), dtype))),

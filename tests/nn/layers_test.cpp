@@ -128,12 +128,17 @@ TEST_CASE("embedding: from a table, frozen or trained") {
 
   const Embedding trained(clone(table), Embedding::Frozen::no);
   CHECK(trained.parameters().size() == 1);
-  CHECK_THROWS_WITH(Embedding(zeros({3})), ContainsSubstring("Embedding: the table is"));
+  const Tensor refused = zeros({3});
+  for (const auto train : {Embedding::Frozen::yes, Embedding::Frozen::no}) {
+    CHECK_THROWS_WITH(Embedding(refused, train), ContainsSubstring("Embedding: the table is"));
+  }
+  CHECK_FALSE(refused.requires_grad());
   for (const double deviation : {-1.0, not_a_number}) {
     CHECK_THROWS_WITH(Embedding(3, 4, deviation), ContainsSubstring("Embedding: the deviation is "));
     CHECK_THROWS_WITH(LayerNorm(3, deviation), ContainsSubstring("LayerNorm: epsilon is "));
   }
-  CHECK_THROWS_WITH(LayerNorm(3, std::numeric_limits<double>::infinity()), ContainsSubstring("epsilon is inf; need a"));
+  CHECK_THROWS_WITH(Embedding(3, 4, infinity), ContainsSubstring("the deviation is inf; need a finite number"));
+  CHECK_THROWS_WITH(LayerNorm(3, infinity), ContainsSubstring("epsilon is inf; need a"));
   for (const int64_t kernel : {0, -1}) {
     CHECK_THROWS_WITH(Conv1d(2, 3, kernel),
                       ContainsSubstring(text("Conv1d: the kernel is ", kernel, " wide; need at")));
