@@ -17,6 +17,7 @@ std::string some_of(const std::vector<std::string>& problems) {
   return problems.size() > most ? text(all, "; and ", problems.size() - most, " more like these") : all;
 }
 
+/// Bit by bit, so that a NaN is itself.
 bool same_numbers(const Tensor& a, const Tensor& b) {
   constexpr auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
   return std::ranges::equal(a.to_vector(), b.to_vector(), {}, bits, bits);
@@ -87,17 +88,13 @@ Tensor Module::parameter(const std::string& name, Tensor initial) {
 }
 
 Tensor Module::state(const std::string& name, Tensor value) {
-  add(name, value);
+  if (find(parameters_, name)) fail("Module: there are two tensors named ", name, "; need a name of its own for each");
+  parameters_.emplace_back(name, value);
   return value;
 }
 
-void Module::add(const std::string& name, const Tensor& value) {
-  if (find(parameters_, name)) fail("Module: there are two tensors named ", name, "; need a name of its own for each");
-  parameters_.emplace_back(name, value);
-}
-
 void Module::adopt(const std::string& prefix, const Module& part) {
-  for (const auto& [key, parameter] : part.parameters_) add(prefix + key, parameter);
+  for (const auto& [key, parameter] : part.parameters_) state(prefix + key, parameter);
   modes_of_parts_.push_back(part.mode_);
   modes_of_parts_.insert(modes_of_parts_.end(), part.modes_of_parts_.begin(), part.modes_of_parts_.end());
 }

@@ -81,7 +81,6 @@ class Module {
 
  private:
   void adopt(const std::string& prefix, const Module& part);
-  void add(const std::string& name, const Tensor& value);
 
   StateDict parameters_;
   std::shared_ptr<bool> mode_ = std::make_shared<bool>(true);
