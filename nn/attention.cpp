@@ -23,12 +23,9 @@ Tensor basic_self_attention(const Tensor& x) {
 
 double score_scale(const Tensor& queries) { return std::pow(static_cast<double>(queries.size(-1)), -0.5); }
 
-Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask, Scaling scaling) {
-  const double scale = score_scale(queries), root = std::sqrt(scale);
-  const Tensor transposed = keys.transpose(-1, -2);  // (..., D, S)
+Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask) {
   // Queries are smaller than scores: it is they that are scaled, which is the same.
-  const Tensor scores =
-      scaling == Scaling::scores ? matmul(queries * scale, transposed) : matmul(queries * root, transposed * root);
+  const Tensor scores = matmul(queries * score_scale(queries), keys.transpose(-1, -2));  // (..., T, S)
   return softmax(mask.apply(scores), -1);
 }
 

@@ -15,16 +15,11 @@ namespace reel::nn {
 /// Self-attention in its barest form, without parameters: softmax(x xᵀ) x, for x (..., T, D).
 Tensor basic_self_attention(const Tensor& x);
 
-/// Where scores are divided by √D: as they are, or queries and keys by the fourth root of D each, which also keeps the
-/// products in between small. Both give the same result.
-enum class Scaling { scores, queries_and_keys };
-
 /// 1/√D for queries (..., D).
 double score_scale(const Tensor& queries);
 
 /// Whom each query attends to: softmax(mask(Q Kᵀ / √D)) for queries (..., T, D), keys (..., S, D) -> (..., T, S).
-Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask,
-                         Scaling scaling = Scaling::scores);
+Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Mask& mask);
 
 /// The means of values (..., S, E) under these weights -> (..., T, E); each weight is dropped with probability `drop`.
 /// The leading axes of keys and values are those of queries, or 1.

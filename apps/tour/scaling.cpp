@@ -75,8 +75,9 @@ void show_scaling(std::ostream& out) {
 
   out << "\n  Some divide queries and keys by the fourth root of k each. It comes to the same:\n";
   const Tensor queries = randn({4, 64}, DType::f64), keys = randn({4, 64}, DType::f64);
-  print(out, difference(nn::attention_weights(queries, keys, Mask::none(), nn::Scaling::scores),
-                        nn::attention_weights(queries, keys, Mask::none(), nn::Scaling::queries_and_keys)));
+  const double root = std::pow(64, -0.25);
+  const Tensor weights = softmax(matmul(queries * root, keys.transpose(0, 1) * root), 1);
+  print(out, difference(nn::attention_weights(queries, keys, Mask::none()), weights));
 }
 
 }  // namespace reel::apps
