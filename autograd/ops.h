@@ -56,8 +56,6 @@ Tensor silu(const Tensor& x);
 Tensor where(const Ids& condition, const Tensor& a, const Tensor& b);
 /// `value` where the mask is 1, x elsewhere.
 Tensor masked_fill(const Tensor& x, const Ids& mask, double value);
-/// y where x > 0 or is NaN, else 0. No gradient flows to x.
-Tensor where_positive(const Tensor& x, const Tensor& y);
 /// x on and above the `diagonal` of the last two axes, 0 elsewhere; 0 is the main one, 1 the one above.
 Tensor triu(const Tensor& x, int64_t diagonal = 0);
 /// x on and below the `diagonal`.

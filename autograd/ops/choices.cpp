@@ -53,12 +53,6 @@ Tensor triangle(const char* operation, const Tensor& x, int64_t diagonal, Kept k
   });
 }
 
-/// v where u is positive or NaN, else 0
-constexpr auto keep_where_positive = [](auto u, auto v) {
-  using T = typename decltype(u)::value_type;
-  return select(u <= splat(T(0)), splat(T(0)), v);
-};
-
 }  // namespace
 
 Ids gt(const Tensor& a, const Tensor& b) { return compare("gt", a, b, std::greater{}); }
@@ -88,18 +82,6 @@ Tensor masked_fill(const Tensor& x, const Ids& mask, double value) {
     fail("masked_fill: the mask ", mask.shape(), " does not broadcast to x ", x.shape());
   }
   return where(mask, scalar(value, x.dtype()), x);
-}
-
-/// z = x ≤ 0 ? 0 : y          dy = x ≤ 0 ? 0 : dz
-Tensor where_positive(const Tensor& x, const Tensor& y) {
-  return record("where_positive", {y}, map("where_positive", keep_where_positive, x, y),
-                [x](Tensor dz, Grads& grads) { grads.add(0, through_relu(grads, std::move(dz), x)); });
-}
-
-Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y) {
-  if (Tape::recording()) return where_positive(y, dy);
-  return map_over(
-      "relu", grads, std::move(dy), [](auto v, auto u) { return keep_where_positive(u, v); }, y);
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) { return triangle("triu", x, diagonal, Kept::above); }

@@ -120,7 +120,7 @@ Tensor chain(Grads& grads, Tensor dy, const Slope& slope, const Tensor& x) {
   return map_over("chain", grads, std::move(dy), on_vectors(product), x);
 }
 
-/// The derivative of y = max(x, 0), likewise: dx = dy where y > 0, else 0.
+/// The derivative of y = max(x, 0), likewise: dx = dy where y > 0, else 0. Where y is NaN, dy passes, as in PyTorch.
 Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y);
 
 }  // namespace reel

@@ -1,6 +1,7 @@
 #include <numbers>
 #include <utility>
 
+#include "autograd/creation.h"
 #include "autograd/ops.h"
 #include "autograd/ops/elementwise.h"
 #include "autograd/tape.h"
@@ -95,6 +96,19 @@ Tensor erf(const Tensor& x) {
   auto value = [](const auto& v) { return erf(v); };
   auto slope = [](const auto& v) { return exp(-(v * v)) * (2 * std::numbers::inv_sqrtpi); };
   return function("erf", x, value, slope);
+}
+
+/// dx = 0 where y = 0, else dy: y is positive there, or NaN
+Tensor through_relu(Grads& grads, Tensor dy, const Tensor& y) {
+  if (Tape::recording()) {
+    const Tensor zero = scalar(0, dy.dtype());
+    return where(eq(y, zero), zero, dy);
+  }
+  auto pass = [](auto v, auto u) {
+    using T = typename decltype(u)::value_type;
+    return select(u == splat(T(0)), splat(T(0)), v);
+  };
+  return map_over("relu", grads, std::move(dy), pass, y);
 }
 
 /// y = max(x, 0)      dx = dy where x > 0

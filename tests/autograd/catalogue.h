@@ -150,9 +150,6 @@ inline std::vector<Row> catalogue() {
   add_row("where(condition, a, b)", [choice](const Xs& x) { return where(choice, x[0], x[0] * 2.0); }, {any({2, 3})});
   add_row("masked_fill(x, mask, value)", [=](const Xs& x) { return masked_fill(x[0], choice, -3); }, {any({2, 3})});
   add_row("masked_fill(x, mask, value)", [=](const Xs& x) { return masked_fill(x[0], column, 7); }, {any({2, 2, 3})});
-  const auto gate = [](const Xs& x) { return where_positive(detach(x[0]) - 0.1, x[0] * x[0]); };
-  add_row("where_positive(x, y)", gate, {any({2, 3})}, false);
-  add_row("where_positive(x, y)", [](const Xs& x) { return where_positive(f64({2, 1}, {1, -1}), x[0]); }, {any({3})});
   for (const int64_t diagonal : {-1, 0, 1}) {
     add_row("triu(x, diagonal)", [=](const Xs& x) { return triu(x[0], diagonal); }, {any({2, 3, 4})});
     add_row("tril(x, diagonal)", [=](const Xs& x) { return tril(x[0], diagonal); }, {any({4, 3})});

@@ -39,17 +39,6 @@ TEST_CASE("masked_fill fills where the mask is one") {
                     ContainsSubstring("masked_fill") && ContainsSubstring("(3, 2, 2)") && ContainsSubstring("(2, 2)"));
 }
 
-TEST_CASE("where_positive looks at x and passes y") {
-  const Tensor x = f64({5}, {1, -1, 0, 2, not_a_number}), y = f64({5}, {5, 6, 7, not_a_number, 8});
-  CHECK(same_values(where_positive(x, y).to_vector(), {5, 0, 0, not_a_number, 8}));
-  CHECK_THROWS_WITH(where_positive(x, ones({5})), ContainsSubstring("where_positive: operands are f64 and f32"));
-  CHECK_THROWS_WITH(where_positive(x, ones({3}, DType::f64)),
-                    ContainsSubstring("where_positive: shapes (5,) and (3,)"));
-  const auto dx = gradients_of([](const auto& in) { return where_positive(in[0], in[1]); }, {x, y});
-  CHECK(dx[0].to_vector() == Values{0, 0, 0, 0, 0});
-  CHECK(dx[1].to_vector() == Values{1, 0, 0, 1, 1});
-}
-
 TEST_CASE("triangles of any matrix, at any diagonal") {
   const Tensor x = f64({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(triu(x).to_vector() == Values{1, 2, 3, 0, 5, 6});
@@ -79,7 +68,6 @@ TEST_CASE("choices among nothing") {
   CHECK(where(Ids::zeros({0, 1}), row, row).shape() == Shape{0, 3});
   CHECK(where(Ids({1, 0, 1}), none, row).shape() == Shape{0, 3});
   CHECK(masked_fill(none, Ids({1, 0, 1}), 5).shape() == Shape{0, 3});
-  CHECK(where_positive(none, row).shape() == Shape{0, 3});
   CHECK(triu(none).shape() == Shape{0, 3});
   CHECK(tril(zeros({2, 3, 0})).shape() == Shape{2, 3, 0});
   CHECK(gt(none, row).shape() == Shape{0, 3});

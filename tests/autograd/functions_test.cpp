@@ -139,3 +139,26 @@ TEST_CASE("NaN goes back through relu, as in PyTorch") {
   };
   CHECK(same_values(gradients_of(f, {f64({2}, {not_a_number, 1})})[0].to_vector(), Values(2, not_a_number)));
 }
+
+TEST_CASE("relu's derivative, once and where it is recorded: nothing at 0 of either sign, all at NaN") {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const std::size_t n = 40;  // vectors and a rest
+    Values numbers;
+    while (numbers.size() < n) numbers.insert(numbers.end(), {-2, -0.0, 0, 3, not_a_number});
+    Values passed;
+    while (passed.size() < n) passed.insert(passed.end(), {0, 0, 0, 5, 5});
+    const Shape shape{static_cast<int64_t>(n)};
+    const Tensor x = tensor(shape, numbers, dtype).set_requires_grad();
+    const Tensor cotangent = full(shape, 5, dtype).set_requires_grad();
+    for (const CreateGraph create : {CreateGraph::no, CreateGraph::yes}) {
+      Tape tape;
+      const Tensor y = relu(x);
+      const Tensor dx = tape.gradients(sum(y * cotangent), {x}, create)[0];
+      CHECK(same_values(dx.to_vector(), passed));
+      if (create == CreateGraph::no) continue;
+      const std::vector<Tensor> second = tape.gradients(sum(dx * 5.0), {cotangent, x});
+      CHECK(same_values(second[0].to_vector(), passed));
+      CHECK(same_values(second[1].to_vector(), Values(n, 0)));
+    }
+  }
+}

@@ -463,13 +463,11 @@ TEST_CASE("a derivative that would read what was written over since is refused")
   CHECK_THAT(refusal(square, [&](auto& x, auto&, auto&) { x.mark_written(); }), of_mul);
   CHECK_THAT(refusal(product, [&](auto&, auto& c, auto&) { copy(other, c); }), of_mul);
   CHECK_THAT(refusal(product, [&](auto&, Tensor c, auto&) { add_in_place(c, other); }), of_mul);
-  // Its result, too, and what is no input that a gradient flows to.
+  // Its result, too.
   auto over_result = [&](auto&, auto&, auto& y) { copy(other, detach(y)); };
   CHECK_THAT(refusal([](auto& x, auto&) { return exp(x); }, over_result), ContainsSubstring("backward of exp: "));
   CHECK_THAT(refusal([](auto& x, auto&) { return softmax(x, 0); }, over_result), ContainsSubstring("of softmax: "));
-  auto over_c = [&](auto&, auto& c, auto&) { copy(-other, c); };
-  CHECK_THAT(refusal([](auto& x, auto& c) { return where_positive(c, x); }, over_c),
-             ContainsSubstring("where_positive"));
+  CHECK_THAT(refusal([](auto& x, auto&) { return relu(x); }, over_result), ContainsSubstring("backward of relu: "));
 }
 
 TEST_CASE("what no derivative reads may be written over") {
@@ -752,7 +750,6 @@ TEST_CASE("a derivative writes over the gradient that it is given, if nobody els
       {"gelu", [](const Tensor& x) { return gelu(x); }},
       {"abs", [](const Tensor& x) { return abs(x); }},
       {"relu", [](const Tensor& x) { return relu(x); }},
-      {"where_positive", [&](const Tensor& x) { return where_positive(factor, x); }},
       {"layer_norm", [&](const Tensor& x) { return layer_norm(x, weight, weight); }},
       {"dropout", [](const Tensor& x) {
          Generator generator(1);

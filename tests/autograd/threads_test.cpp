@@ -49,7 +49,6 @@ std::vector<Row> large_rows() {
 
   add_row("where(condition, a, b)", [=](const Xs& in) { return where(ids, in[0], in[1]); }, {x, y});
   add_row("masked_fill(x, mask, value)", [=](const Xs& in) { return masked_fill(in[0], ids, 3); }, {x});
-  add_row("where_positive(x, y)", [=](const Xs& in) { return where_positive(x, in[0]); }, {p});
   add_row("triu(x, diagonal)", [](const Xs& in) { return triu(in[0]); }, {x});
   add_row("tril(x, diagonal)", [](const Xs& in) { return tril(in[0]); }, {x});
 

@@ -214,7 +214,6 @@ void print_all_traffic() {
   const Tensor x = randn({rows, columns}), y = randn({rows, columns}), scale = ones({columns}),
                shift = zeros({columns});
   print_traffic("relu", 2 * count, [&] { relu(x); });
-  print_traffic("relu, backward", 3 * count, [&] { where_positive(x, y); });
   print_traffic("gelu", 2 * count, [&] { gelu(x); });
   print_traffic("x + y", 3 * count, [&] { x + y; });
   print_traffic("softmax of 512", 2 * count, [&] { softmax(x, -1); });

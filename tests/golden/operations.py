@@ -61,8 +61,8 @@ def choices():
     case("masked_fill", lambda x, mask: x.masked_fill(mask.bool(), -7.5), normal(3, 5), indices=[ids(2, 3, 5)])
     case("masked_fill.broadcast", lambda x, mask: x.masked_fill(mask.bool(), -INF), normal(2, 3, 5),
          indices=[ids(2, 3, 1)])
-    case("where_positive", lambda x, y: torch.where(x > 0, y, torch.zeros(())), normal(3, 5), normal(3, 5))
-    case("where_positive.zero", lambda x, y: torch.where(x > 0, y, torch.zeros(())), values(0, -0.0, 1), normal(3))
+    case("where.positive", lambda x, y: torch.where(x > 0, y, torch.zeros(())), normal(3, 5), normal(3, 5))
+    case("where.positive.zero", lambda x, y: torch.where(x > 0, y, torch.zeros(())), values(0, -0.0, 1), normal(3))
     for name in "triu", "tril":
         f = getattr(torch, name)
         case(name, f, normal(5, 5))

@@ -86,8 +86,11 @@ void add_choices(Functions& all) {
   }
   all["masked_fill"] = [](const Given& in) { return masked_fill(in.x[0], in.ids[0], -7.5); };
   all["masked_fill.broadcast"] = [](const Given& in) { return masked_fill(in.x[0], in.ids[0], -infinity); };
-  for (const char* name : {"where_positive", "where_positive.zero"}) {
-    all[name] = [](const Given& in) { return where_positive(in.x[0], in.x[1]); };
+  for (const char* name : {"where.positive", "where.positive.zero"}) {
+    all[name] = [](const Given& in) {
+      const Tensor zero = scalar(0, in.x[0].dtype());
+      return where(gt(in.x[0], zero), in.x[1], zero);
+    };
   }
   all["triu"] = [](const Given& in) { return triu(in.x[0]); };
   all["tril"] = [](const Given& in) { return tril(in.x[0]); };
