@@ -17,22 +17,6 @@ namespace reel::kernels {
 
 namespace detail {
 
-/// to[i * to_stride + j] = from[j * from_stride + i] for i < rows and j < columns <= line<T>: lines are written whole.
-template <class T>
-void transpose_strip(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
-  int64_t i = 0;
-  if (columns == line<T>) {
-    for (; i + block_columns<T> <= rows; i += block_columns<T>) {
-      for (int64_t j = 0; j < line<T>; j += block_rows<T>) {
-        transpose_block(from + j * from_stride + i, from_stride, to + i * to_stride + j, to_stride);
-      }
-    }
-  }
-  for (; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = from[j * from_stride + i];
-  }
-}
-
 /// The library's way is the fastest for what is long, but takes a third longer for rows of 2 KiB from beyond the second
 /// cache.
 template <class T>
@@ -61,7 +45,7 @@ void copy_row(int64_t n, const From* from, int64_t from_step, To* to, int64_t to
   }
 }
 
-/// Copies what lies densely along one axis to where another one is dense.
+/// Copies what lies densely along one axis to where another one is dense, in strips, so that lines are written whole.
 template <class T>
 void copy_transposed(Sizes sizes, int from_axis, int to_axis, const T* from, Sizes from_strides, T* to,
                      Sizes to_strides) {
@@ -76,9 +60,9 @@ void copy_transposed(Sizes sizes, int from_axis, int to_axis, const T* from, Siz
       const int64_t matrix = unit / strips, column = unit % strips * line<T>;
       const auto [source, target] = nest.offsets(matrix / row_length);
       const int64_t place = matrix % row_length;
-      transpose_strip(rows, std::min(columns - column, line<T>),
-                      from + source + place * nest.row_stride(0) + column * from_strides[along], from_strides[along],
-                      to + target + place * nest.row_stride(1) + column, to_strides[across]);
+      transpose(rows, std::min(columns - column, line<T>),
+                from + source + place * nest.row_stride(0) + column * from_strides[along], from_strides[along],
+                to + target + place * nest.row_stride(1) + column, to_strides[across]);
     }
   });
 }

@@ -11,6 +11,7 @@
 #include "autograd/kernels/rows.h"
 #include "autograd/kernels/simd.h"
 #include "autograd/kernels/tile.h"
+#include "autograd/kernels/transpose.h"
 
 namespace reel::kernels {
 namespace {

@@ -42,26 +42,8 @@ bool far_apart_for_tiles(int64_t stride) {
   return far_apart<T>(strides_on_page * stride);
 }
 
-/// body(i) for all blocks of `size` among `count` >= size items; the last one may overlap the one before.
-template <class Body>
-void for_each_overlapping(int64_t count, int64_t size, const Body& body) {
-  int64_t i = 0;
-  for (; i + size <= count; i += size) body(i);
-  if (i < count) body(count - size);
-}
-
-/// Copies columns that are dense, block by block.
-template <class T>
-void pack_dense_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
-  for_each_overlapping(depth, block_columns<T>, [&](int64_t p) {
-    for_each_overlapping(width, block_rows<T>, [&](int64_t j) {
-      transpose_block(b.at(p, j).data, b.col_stride, panel + p * panel_width<T> + j, panel_width<T>);
-    });
-  });
-}
-
-/// The same for columns that collide. Each line is part of several blocks, and would be gone before the next of them;
-/// so they are copied as they lie first, a piece at a time.
+/// Copies columns that are dense, but collide. Each line is part of several blocks that are turned, and would be gone
+/// before the next of them; so they are copied as they lie first, a piece at a time.
 template <class T>
 void pack_colliding_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   constexpr int64_t longest = 128, stride = longest + lanes<T>;
@@ -73,16 +55,16 @@ void pack_colliding_columns(Matrix<const T> b, int64_t depth, int64_t width, T* 
       T* const to = piece + j * stride;
       for_each_vector<T>(length, [&](int64_t i, int64_t count) { store(to + i, load_part(from + i, count)); });
     }
-    pack_dense_columns<T>({piece, 1, stride}, length, width, panel + p * panel_width<T>);
+    transpose(length, width, piece, stride, panel + p * panel_width<T>, panel_width<T>);
   });
 }
 
 /// Copies `depth` rows of `width` elements to `panel` column by column, as pack_panel() does.
 template <class T>
 void pack_columns(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
-  if (b.row_stride == 1 && depth >= block_columns<T> && width >= block_rows<T>) {  // the columns are dense
+  if (b.row_stride == 1 && depth > 0) {  // the columns are dense
     return collides<T>(b.col_stride) ? pack_colliding_columns(b, depth, width, panel)
-                                     : pack_dense_columns(b, depth, width, panel);
+                                     : transpose(depth, width, b.data, b.col_stride, panel, panel_width<T>);
   }
   for (int64_t p = 0; p < depth; ++p) {
     for (int64_t j = 0; j < width; ++j) panel[p * panel_width<T> + j] = *b.at(p, j).data;

@@ -131,4 +131,28 @@ template <class T>
   for (int64_t p = 0; p < count; ++p) std::memcpy(to + p * to_stride, &x[p], sizeof x[p]);
 }
 
+/// body(i) for all blocks of `size` among `count` >= size items; the last one may overlap the one before.
+template <class Body>
+void for_each_overlapping(int64_t count, int64_t size, const Body& body) {
+  int64_t i = 0;
+  for (; i + size <= count; i += size) body(i);
+  if (i < count) body(count - size);
+}
+
+/// to[i * to_stride + j] = from[j * from_stride + i] for i < rows, j < columns; the two do not overlap.
+template <class T>
+void transpose(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  if (rows < block_columns<T> || columns < block_rows<T>) {  // less than a block
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) to[i * to_stride + j] = from[j * from_stride + i];
+    }
+    return;
+  }
+  for_each_overlapping(rows, block_columns<T>, [&](int64_t i) {
+    for_each_overlapping(columns, block_rows<T>, [&](int64_t j) {
+      transpose_block(from + j * from_stride + i, from_stride, to + i * to_stride + j, to_stride);
+    });
+  });
+}
+
 }  // namespace reel::kernels

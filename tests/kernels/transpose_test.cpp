@@ -18,6 +18,24 @@ TEMPLATE_TEST_CASE("transpose_block turns rows into columns", "[transpose]", flo
   }
 }
 
+TEMPLATE_TEST_CASE("transpose turns any number of rows and columns, and writes nothing else", "[transpose]", float,
+                   double) {
+  using T = TestType;
+  constexpr int64_t most = 2 * lanes<T> + 1, stride = most + 2;
+  const std::vector<T> from = numbers<T>(most * stride);
+  for (int64_t rows = 0; rows <= most; ++rows) {
+    for (int64_t columns = 0; columns <= most; ++columns) {
+      CAPTURE(rows, columns);
+      std::vector<T> to(from.size(), T(100)), want = to;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) at(want, i * stride + j) = at(from, j * stride + i);
+      }
+      transpose(rows, columns, from.data(), stride, to.data(), stride);
+      CHECK(to == want);
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("reduce_add_each adds up the lanes of many vectors", "[transpose]", float, double) {
   using T = TestType;
   Vec<T> vectors[lanes<T>];
