@@ -41,12 +41,13 @@ struct Slab {
   Matrix<const T> narrow_b{};     // the last panel, if it is narrow
 };
 
-/// Copies of all panels, one after another.
+/// Copies of all panels that tiles read, one after another.
 template <class T>
 Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), stride = depth * panel_width<T>;
-  T* const first = buffer.room(x.how.cut.panels * stride);
-  parallel_for(x.how.cut.panels, divide_up(copies_per_chunk, panel_width<T> * std::max<int64_t>(depth, 1)),
+  const int64_t panels = x.how.cut.panels - (x.how.ends_narrow ? 1 : 0);
+  T* const first = buffer.room(x.how.cut.panels * stride);  // announce() may list the narrow one's lines, too
+  parallel_for(panels, divide_up(copies_per_chunk, panel_width<T> * std::max<int64_t>(depth, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t p = begin; p < end; ++p) {
                    const Range columns = x.columns({p, p + 1});
