@@ -30,15 +30,20 @@ struct Panels {
   const T* at(int64_t p) const { return first + p * stride; }
 };
 
+/// Rows of a, as they lie or in a copy that is like them; and packed, if they are: column q of tile t at (t, q).
+template <class T>
+struct RowsOfA {
+  Matrix<const T> rows, tiles{};
+};
+
 /// The part of a product that goes through some of its k: both operands as its blocks read them, unless a block copies
 /// its own part.
 template <class T>
 struct Slab {
   Range depths;
-  Matrix<const T> a;
+  RowsOfA<T> a;
   Panels<T> b;
-  const T* tiles_of_a = nullptr;  // packed
-  Matrix<const T> narrow_b{};     // the last panel, if it is narrow
+  Matrix<const T> narrow_b{};  // the last panel, if it is narrow
 };
 
 /// Copies of all panels that tiles read, one after another.
@@ -59,9 +64,9 @@ Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
 
 /// Copies of some tiles of a, one after another.
 template <class T>
-const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
+Matrix<const T> packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
   const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
-  T* const first = buffer.room(tiles.size() * size);
+  const Matrix<T> packed{buffer.room(tiles.size() * size), size, tile_stride<T>};
   parallel_for(tiles.size(), divide_up(copies_per_chunk, size), [&](int64_t begin, int64_t end) {
     // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
     // for lines that collide.
@@ -72,28 +77,33 @@ const T* packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& bu
     for_each_overlapping(depth, columns_at_once, [&](int64_t p) {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t row = all.begin(tiles.begin + t);
-        pack_tile(a.at(row, p), x.m - row, columns_at_once, first + t * size + p * tile_stride<T>);
+        pack_tile(a.at(row, p), x.m - row, columns_at_once, packed.at(t, p).data);
       }
     });
   });
-  return first;
+  return packed;
+}
+
+/// A copy of some tiles' rows of a.
+template <class T>
+RowsOfA<T> copied_rows(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
+  const Range rows = x.rows(tiles);
+  const Matrix<const T> a = x.a.at(rows.begin, depths.begin);
+  if (x.how.packs_a) return {a, packed_tiles(x, depths, tiles, buffer)};
+  return {compact(a, rows.size(), depths.size(), buffer.room(compact_size<T>(rows.size(), depths.size())))};
 }
 
 /// Packs and copies what many blocks read faster that way, into buffers of the thread that starts the product.
 template <class T>
 Slab<T> prepare(const Plan<T>& x, Range depths) {
-  Slab<T> slab{depths, x.a.at(0, depths.begin), {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
-  if (x.packs_slab()) {
+  Slab<T> slab{depths, {x.a.at(0, depths.begin)}, {x.b.at(depths.begin, 0).data, panel_width<T>, x.b.row_stride}};
+  if (x.copied_b() == Copied::by_all) {
     thread_local Buffer<T> buffer;
     slab.b = packed_panels(x, depths, buffer);
   }
-  if (x.how.copies_a && !x.owns_rows()) {
+  if (x.copied_a() == Copied::by_all) {
     thread_local Buffer<T> buffer;
-    slab.a = compact(slab.a, x.m, depths.size(), buffer.room(compact_size<T>(x.m, depths.size())));
-  }
-  if (x.how.packs_a && !x.owns_rows()) {
-    thread_local Buffer<T> buffer;
-    slab.tiles_of_a = packed_tiles(x, depths, {0, x.how.cut.tiles.count}, buffer);
+    slab.a = copied_rows(x, depths, {0, x.how.cut.tiles.count}, buffer);
   }
   if (x.how.ends_narrow) {
     slab.narrow_b = x.b.at(depths.begin, x.columns({x.how.cut.panels - 1, x.how.cut.panels}).begin);
@@ -105,23 +115,14 @@ Slab<T> prepare(const Plan<T>& x, Range depths) {
   return slab;
 }
 
-/// The rows of a that a block's tiles read; in a buffer of this thread, if it copies them.
+/// The rows of a that a block's tiles read; in a buffer of this thread, if the block copies them.
 template <class T>
-Matrix<const T> rows_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
-  const Range rows = x.rows(tiles);
-  if (!x.how.copies_a || !x.owns_rows()) return slab.a.at(rows.begin, 0);
-  thread_local Buffer<T> buffer;
-  return compact(slab.a.at(rows.begin, 0), rows.size(), slab.depths.size(),
-                 buffer.room(compact_size<T>(rows.size(), slab.depths.size())));
-}
-
-/// The same tile by tile, if they are packed; null if they are not yet.
-template <class T>
-const T* tiles_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
-  if (!x.how.packs_a || x.packs_a_by_tiles()) return nullptr;
-  if (!x.owns_rows()) return slab.tiles_of_a + tiles.begin * packed_tile_size<T>(slab.depths.size());
-  thread_local Buffer<T> buffer;
-  return packed_tiles(x, slab.depths, tiles, buffer);
+RowsOfA<T> rows_of_a(const Plan<T>& x, const Slab<T>& slab, Range tiles) {
+  if (x.copied_a() == Copied::by_block) {
+    thread_local Buffer<T> buffer;
+    return copied_rows(x, slab.depths, tiles, buffer);
+  }
+  return {slab.a.rows.at(x.rows(tiles).begin, 0), slab.a.tiles.at(tiles.begin, 0)};
 }
 
 /// The first or the last of a block's tiles, whichever reads all that any of them reads of a panel; tiles.end if
@@ -146,7 +147,7 @@ void announce(const Plan<T>& x, const Slab<T>& slab, int64_t here, int64_t next,
   const bool same_slab = next / blocks == here / blocks, first_row = next % blocks < blocks_in_row;
   // A block as wide as c goes through all of b, and would lose what was fetched for the next.
   const bool loses_b = blocks_in_row > 1 && !stays_near<T>(depths.size() * x.n);
-  if (x.packs_slab()) {
+  if (x.copied_b() == Copied::by_all) {
     const int64_t size = panels.size() * depths.size() * panel_width<T>;
     if (same_slab && loses_b) upcoming.add(Matrix<const T>{slab.b.at(panels.begin), size, 1}, 1, size);
   } else if (first_row || loses_b) {
@@ -155,13 +156,13 @@ void announce(const Plan<T>& x, const Slab<T>& slab, int64_t here, int64_t next,
   }
   // These blocks each need all of a. But the next may be the first of them on this core, and another thread may have
   // written half of a. Its first tiles wait for their rows; meanwhile, those of the others are on their way.
-  if (x.owns_panels() && x.how.cut.slabs.count == 1 && !x.how.along_columns && !x.how.copies_a) {
+  if (x.owns_panels() && x.how.cut.slabs.count == 1 && !x.how.along_columns && x.copied_a() == Copied::no) {
     const int64_t row = x.how.cut.tiles.begin(std::min(tiles_that_wait, x.how.cut.tiles.count));
     upcoming.add(x.a.at(row, 0), x.m - row, x.k);
   }
   // All blocks of a row need the same rows of a. The blocks of the row above share the fetching.
   const int64_t below = std::max(next, here + blocks_in_row);
-  if ((x.owns_rows() || !(x.how.copies_a || x.how.packs_a)) && below < x.how.cut.steps()) {
+  if (x.copied_a() != Copied::by_all && below < x.how.cut.steps()) {
     const Range below_depths = x.how.cut.slabs[below / blocks], rows = x.rows(x.tiles_of(below % blocks));
     const Range part = Parts(below_depths.size(), blocks_in_row)[here % blocks_in_row];
     upcoming.add(x.a.at(rows.begin, below_depths.begin + part.begin), rows.size(), part.size());
@@ -185,11 +186,10 @@ template <class T>
 void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range panels) {
   thread_local Buffer<T> panel_buffer, tiles_buffer;
   const Range rows = x.rows(tiles);
-  const Matrix<const T> a = rows_of_a(x, slab, tiles);
-  const T* packed_a = tiles_of_a(x, slab, tiles);
-  const int64_t packed_size = packed_tile_size<T>(slab.depths.size());
-  const Dense lines_of_a = dense_lines(a);  // columns, if tiles are packed
-  const bool copies = x.packs_panels() && x.b.col_stride == 1 && tiles.size() > 1;
+  RowsOfA<T> a = rows_of_a(x, slab, tiles);
+  const Dense lines_of_a = dense_lines(a.rows);  // columns, if tiles are packed
+  const bool packs_panels = x.copied_b() == Copied::by_block;
+  const bool copies = packs_panels && x.b.col_stride == 1 && tiles.size() > 1;
   const int64_t copying_tile = copies ? widest_tile(x, slab.depths, tiles) : tiles.end;
   Upcoming& upcoming = Upcoming::of_this_thread();
   for (int64_t p = panels.begin; p < panels.end; ++p) {
@@ -197,7 +197,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     const Epilogue<T> epilogue = epilogue_of(x, slab.depths, columns.begin);
     if constexpr (has_masks) {
       if (p + 1 == x.how.cut.panels && x.how.ends_narrow) {
-        multiply_last_columns(x, slab, a, rows, columns, epilogue);
+        multiply_last_columns(x, slab, a.rows, rows, columns, epilogue);
         continue;
       }
     }
@@ -207,12 +207,12 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
         const Range alike = x.alike(some), its_rows = x.rows(alike), depths = x.in_band(slab.depths, its_rows);
         const int64_t t = alike.begin - tiles.begin, q = depths.begin - slab.depths.begin;
         const int64_t height = x.how.cut.tiles.size_of(alike.begin);
-        const Matrix<const T> its_a = packed_a ? Matrix<const T>{packed_a + t * packed_size, 1, tile_stride<T>}
-                                               : a.at(its_rows.begin - rows.begin, 0);
+        const bool is_packed = a.tiles.data != nullptr;
         const TileColumn<T> column{.count = alike.size(),
                                    .depth = depths.size(),
-                                   .a = its_a.at(0, q),
-                                   .a_step = packed_a ? packed_size : height * a.row_stride,
+                                   .a = is_packed ? Matrix<const T>{a.tiles.at(t, q).data, 1, tile_stride<T>}
+                                                  : a.rows.at(its_rows.begin - rows.begin, q),
+                                   .a_step = is_packed ? a.tiles.row_stride : height * a.rows.row_stride,
                                    .b = b.at(q, 0).data,
                                    .b_stride = b.row_stride,
                                    .c = x.at(its_rows.begin, columns.begin),
@@ -227,7 +227,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
     };
     Matrix<const T> b{slab.b.at(p), slab.b.row_stride, 1};
     Range left = tiles;
-    if (x.packs_panels()) {
+    if (packs_panels) {
       T* const panel = panel_buffer.room(slab.depths.size() * panel_width<T>);
       if (columns.size() == panel_width<T> && copying_tile != tiles.end) {
         multiply_tiles({copying_tile, copying_tile + 1}, copying_kernels<T>(lines_of_a), b, {panel, 0, panel_width<T>});
@@ -237,10 +237,11 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
       }
       b = {panel, panel_width<T>, 1};
     }
-    if (p == panels.begin && x.packs_a_by_tiles()) {
-      T* const packed = tiles_buffer.room(tiles.size() * packed_size);
-      multiply_tiles(tiles, column_copying_kernels<T>(), b, {packed, packed_size, tile_stride<T>});
-      packed_a = packed;
+    if (p == panels.begin && x.copied_a() == Copied::by_tiles) {
+      const int64_t size = packed_tile_size<T>(slab.depths.size());
+      const Matrix<T> packed{tiles_buffer.room(tiles.size() * size), size, tile_stride<T>};
+      multiply_tiles(tiles, column_copying_kernels<T>(), b, packed);
+      a.tiles = packed;
     } else {
       multiply_tiles(left, tile_kernels_for<T>(columns.size(), lines_of_a), b, {});
     }
@@ -281,7 +282,7 @@ void multiply_row(const Plan<T>& x, Range panels) {
                       .epilogue = epilogue_of(x, {0, x.k}, j)},
                      upcoming);
   }
-  multiply_block(x, {{0, x.k}, x.a, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
+  multiply_block(x, {{0, x.k}, {x.a}, {x.b.data, panel_width<T>, x.b.row_stride}}, {0, 1}, panels);
 }
 
 /// body(block) for every block of c, on several threads.
@@ -301,7 +302,7 @@ void multiply_as_it_lies(const Plan<T>& x) {
       multiply_vector(x, x.m == 1 ? x.columns(x.panels_of(block)) : x.rows(x.tiles_of(block)));
     });
   }
-  if (x.m == 1 && !x.packs_panels()) {
+  if (x.m == 1 && x.copied_b() == Copied::no) {
     return for_each_block(x, [&](int64_t block) { multiply_row(x, x.panels_of(block)); });
   }
   for (int64_t i = 0; i < x.how.cut.slabs.count; ++i) {

@@ -90,6 +90,14 @@ Strategy choose(const Product<T>& x) {
           .cut = cut_up<T>(x.m, x.n, x.k, depth, copies_a || packs_a)};
 }
 
+/// Who copies an operand, if anybody does.
+enum class Copied {
+  no,
+  by_all,    // all threads, a whole slab of it before the blocks of c begin
+  by_block,  // each block, what it alone reads, into the second cache
+  by_tiles   // the same, but the tiles that read it first, while they multiply
+};
+
 /// A product and how it is computed.
 template <class T>
 struct Plan : Product<T> {
@@ -110,19 +118,22 @@ struct Plan : Product<T> {
   Range tiles_of(int64_t block) const { return how.cut.row_blocks[block / how.cut.column_blocks.count]; }
   Range panels_of(int64_t block) const { return how.cut.column_blocks[block % how.cut.column_blocks.count]; }
 
-  /// A block that shares its panels of b (or its rows of a) with no other block copies them itself, into the second
-  /// cache.
+  /// Whether blocks share their panels of b, or their rows of a, with no other block.
   bool owns_panels() const { return how.cut.row_blocks.count == 1; }
   bool owns_rows() const { return how.cut.column_blocks.count == 1; }
 
-  bool packs_panels() const { return how.packs_b && owns_panels(); }
-  /// Rows of a that are packed for one block may be packed by the tiles of its first panel.
-  bool packs_a_by_tiles() const {
-    return how.packs_a && owns_rows() && copies_columns<T> && !packs_panels() &&
-           how.cut.tiles.size >= lowest_copying_tile;
+  Copied copied_b() const {
+    if (owns_panels()) return how.packs_b ? Copied::by_block : Copied::no;
+    // One copy serves several rows of blocks: then rows that are far apart are reason enough, too.
+    return how.packs_b || far_apart_for_tiles<T>(this->b.row_stride) ? Copied::by_all : Copied::no;
   }
-  /// One copy for all rows of blocks, if there are several: then rows that are far apart are reason enough, too.
-  bool packs_slab() const { return (how.packs_b || far_apart_for_tiles<T>(this->b.row_stride)) && !owns_panels(); }
+
+  Copied copied_a() const {
+    if (!how.copies_a && !how.packs_a) return Copied::no;
+    if (!owns_rows()) return Copied::by_all;
+    const bool by_tiles = how.packs_a && copies_columns<T> && how.cut.tiles.size >= lowest_copying_tile;
+    return by_tiles && copied_b() != Copied::by_block ? Copied::by_tiles : Copied::by_block;
+  }
 };
 
 /// What remains to be done to the sums over these depths: the first of them begin c, unless it accumulates, all others
