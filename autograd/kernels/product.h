@@ -77,9 +77,10 @@ Strategy choose(const Product<T>& x) {
   // Of a narrow last panel no tiles are made, if k is deep enough for the other way.
   const bool ends_narrow = (x.n - 1) % panel_width<T> < narrow_width<T> && x.m > 1 && x.k >= narrow_depth &&
                            (x.a.col_stride == 1 || along_columns);
-  // cut.h says why slabs differ in depth. A narrow c is an exception: visits of it are the larger part of the work.
-  const bool is_narrow = x.n <= panel_width<T> * block_panels;
-  const bool is_shallow = along_columns || (copies_a && !is_narrow && !tiles_are_low);
+  // cut.h says why slabs differ in depth. Where c is no wider than one block, they are deep nevertheless: there,
+  // visiting c is the larger part of the work.
+  const bool is_one_block_wide = x.n <= panel_width<T> * block_panels;
+  const bool is_shallow = along_columns || (copies_a && !is_one_block_wide && !tiles_are_low);
   const int64_t depth = is_shallow ? shallow_slab_depth : slab_depth;
   return {.along_columns = along_columns,
           .copies_a = copies_a,
