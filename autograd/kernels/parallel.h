@@ -45,7 +45,8 @@ constexpr int64_t grain_for(int64_t size, int64_t elements = elements_per_chunk)
 /// nor a number from 1 to 1024.
 int threads();
 
-/// From 1 to 1024; throws std::invalid_argument outside, std::logic_error from within a parallel_for.
+/// From 1 to 1024; throws std::invalid_argument outside, and std::logic_error from within a loop that several threads
+/// share.
 void set_threads(int count);
 
 namespace detail {
@@ -60,9 +61,9 @@ void start_flushing_denormals();
 }  // namespace detail
 
 /// Calls body(begin, end) for [0, grain), [grain, 2 grain), ... up to count, on several threads at once and in no
-/// particular order. One chunk, one thread or a loop within a parallel loop: on the calling thread, in order. An
-/// exception ends the loop early and is rethrown; of several, one. Denormals are flushed wherever the body runs,
-/// and stay flushed on the calling thread.
+/// particular order. One chunk, one thread, a loop within a parallel loop, or one that begins while another thread's is
+/// shared out: on the calling thread, in order. An exception ends the loop early and is rethrown; of several, one.
+/// Denormals are flushed wherever the body runs, and stay flushed on the calling thread.
 template <class Body>
 void parallel_for(int64_t count, int64_t grain, const Body& body) {
   if (!detail::flushes_denormals) detail::start_flushing_denormals();
