@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   const Outcome first = training.step();
   training.step();  // from now on all memory is there
   auto report = [&](int steps) {
-    const double milliseconds = training.median_milliseconds(steps);
+    const double milliseconds = training.median_milliseconds(std::max(1, steps));
     std::printf("loss %.7g norm %.7g ms %.2f mib %.1f gflop %.2f\n", first.loss, first.norm, milliseconds, peak_mib(),
                 workload.gflop);
     std::fflush(stdout);
@@ -115,6 +115,6 @@ int main(int argc, char** argv) {
   if (argc > 3 && argv[3] == std::string("-")) {
     for (int steps; std::cin >> steps;) report(steps);
   } else {
-    report(argc > 3 ? std::max(1, std::atoi(argv[3])) : 10);
+    report(argc > 3 ? std::atoi(argv[3]) : 10);
   }
 }
