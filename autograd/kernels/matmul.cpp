@@ -65,7 +65,7 @@ Panels<T> packed_panels(const Plan<T>& x, Range depths, Buffer<T>& buffer) {
 /// Copies of some tiles of a, one after another.
 template <class T>
 Matrix<const T> packed_tiles(const Plan<T>& x, Range depths, Range tiles, Buffer<T>& buffer) {
-  const int64_t depth = depths.size(), size = packed_tile_size<T>(depth);
+  const int64_t depth = depths.size(), size = depth * tile_stride<T>;
   const Matrix<T> packed{buffer.room(tiles.size() * size), size, tile_stride<T>};
   parallel_for(tiles.size(), divide_up(copies_per_chunk, size), [&](int64_t begin, int64_t end) {
     // Neighbouring tiles read the same lines of a. These are still in the first cache if they are few: it has 8 places
@@ -238,7 +238,7 @@ void multiply_block(const Plan<T>& x, const Slab<T>& slab, Range tiles, Range pa
       b = {panel, panel_width<T>, 1};
     }
     if (p == panels.begin && x.copied_a() == Copied::by_tiles) {
-      const int64_t size = packed_tile_size<T>(slab.depths.size());
+      const int64_t size = slab.depths.size() * tile_stride<T>;
       const Matrix<T> packed{tiles_buffer.room(tiles.size() * size), size, tile_stride<T>};
       multiply_tiles(tiles, column_copying_kernels<T>(), b, packed);
       a.tiles = packed;

@@ -91,12 +91,6 @@ void pack_panel(Matrix<const T> b, int64_t depth, int64_t width, T* panel) {
   }
 }
 
-/// How many elements a packed tile of a takes.
-template <class T>
-int64_t packed_tile_size(int64_t depth) {
-  return (depth + 1) * tile_stride<T>;
-}
-
 /// Copies `depth` columns of a to `tile`, tile_stride elements apart. Each has `rows` elements, of which no more are
 /// copied than a tile needs.
 template <class T>

@@ -77,7 +77,7 @@ TEMPLATE_TEST_CASE("pack_tile copies columns, and of the last rows those that ar
     std::vector<T> memory(static_cast<std::size_t>((depth - 1) * stride + rows));  // ends with the last row
     for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<T>(i);
     const Matrix<const T> a{memory.data(), 1, stride};
-    std::vector<T> tile(static_cast<std::size_t>(packed_tile_size<T>(depth)));
+    std::vector<T> tile(static_cast<std::size_t>(depth * tile_stride<T>));
     pack_tile(a, rows, depth, tile.data());
     int64_t wrong = 0;
     for (int64_t p = 0; p < depth; ++p) {
