@@ -33,7 +33,8 @@ struct Product {
   }
 };
 
-/// Mostly a is as good as a copy. But its rows may evict each other, and then one copy helps all panels.
+/// Tiles read a where it lies, mostly as fast as they would a copy. But where its rows are a multiple of a page apart,
+/// they evict each other from the first cache; then one copy helps all panels, if there are more than two.
 template <class T>
 bool is_worth_a_copy(const Product<T>& x) {
   return x.m > 1 && x.n > 2 * panel_width<T> && x.a.row_stride > 1 && collides<T>(x.a.row_stride);
