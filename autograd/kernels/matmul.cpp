@@ -19,7 +19,8 @@ namespace {
 // From this many matrices in a batch on, each thread takes whole ones. Fewer are multiplied one by one, by all threads.
 constexpr int64_t large_batch = 8;
 
-// How many tiles of a block read rows of a that nobody has fetched: their rounds fetch a panel of b instead.
+// The first tiles of a block, so many, fetch a panel of b while they multiply. By then they have read their own rows of
+// a: only the rows of tiles below these are worth fetching.
 constexpr int64_t tiles_that_wait = 4;
 
 /// b as tiles read it: panels, how far apart they lie, and how far apart their rows do.

@@ -12,9 +12,10 @@ namespace {
 /// computed.
 enum class Edge { whole, partial, half };
 
-/// While products are added, memory is asked for more: with each of the first ones for a row of c, until it has all of
-/// them or half of these products are done; with each of the rest, or with every second one of a low tile, for a line
-/// of what the thread reads next (Upcoming). A high tile's last products come after that, row by row.
+/// While products are added, memory is asked for more. Each of the first products asks for a row of c, until all rows
+/// are asked for; at most half of the products do that. Each of the others (in a low tile, every second one) asks for a
+/// line of what the thread reads next (Upcoming). A high tile's last three ask for nothing: they are added row by row,
+/// at the end.
 constexpr int64_t last_products = tiles_are_low ? 0 : 3, products_per_line = tiles_are_low ? 2 : 1;
 
 /// A low tile has 12 FMAs and 8 loads for each product of its elements. They take 6 cycles, in which a core can begin

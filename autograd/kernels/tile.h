@@ -64,7 +64,8 @@ Dense dense_lines(const Matrix<const T>& x) {
 template <class T>
 const TileKernels<T>& tile_kernels_for(int64_t width, Dense lines_of_a = Dense::neither);
 
-/// How low kernels that copy may be. Tiles that share a panel are never lower.
+/// How low kernels that copy may be. Tiles that share a panel are never lower: two or more of them differ by one row at
+/// most, so that none has less than half of tile_rows.
 inline constexpr int lowest_copying_tile = tile_rows / 2;
 
 /// The kernels for the full width that copy b.
