@@ -2,7 +2,7 @@
 // What Reel's speed is measured by: models of the sizes that people train, and random batches for them. workloads.py
 // has the same in PyTorch.
 //
-// To add one: a line in workloads(), and one in workloads.py.
+// To add one: a line in workloads(), one in workloads.py, and its name in WORKLOADS of compare.
 
 #include <cstdint>
 #include <functional>
