@@ -81,13 +81,13 @@ fs::path target_of(const fs::path& path) {
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-/// Makes a rename in `folder` outlive a power cut.
-void sync_folder(const fs::path& folder) {
-  int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return;  // one that may be written to but not be read cannot be synced
+/// Makes what was written to a file, or a rename in a folder, outlive a power cut.
+void sync(const fs::path& path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;  // a folder that may be written to but not be read cannot be synced
   int reason = fsync(file) == 0 ? 0 : errno;
   close(file);
-  if (reason != 0 && reason != EINVAL) fail_to_write(folder, reason);  // EINVAL: this file system has no such notion
+  if (reason != 0 && reason != EINVAL) fail_to_write(path, reason);  // EINVAL: this file system has no such notion
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   TemporaryFile file(target);
   file.write(bytes);
   file.become_target();
-  sync_folder(folder_of(target));
+  sync(folder_of(target));
 }
 
 void link_or_copy(const fs::path& path, const fs::path& name) {
@@ -105,10 +105,10 @@ void link_or_copy(const fs::path& path, const fs::path& name) {
   if (fs::equivalent(path, name, error)) return;  // and a rename would do nothing
   const std::string unfinished = text(name.string(), ".", getpid(), "-0.tmp");
   fs::remove(unfinished, error);
-  fs::create_hard_link(fs::canonical(path), unfinished, error);
-  if (error) fs::copy_file(path, unfinished, error);  // its permissions, too
+  fs::create_hard_link(target_of(path), unfinished, error);
+  if (error && fs::copy_file(path, unfinished, error)) sync(unfinished);  // its permissions, too
   if (!error) fs::rename(unfinished, name, error);
-  if (!error) return;
+  if (!error) return sync(folder_of(name));
   const int reason = error.value();
   fs::remove(unfinished, error);
   fail_to_write(name, reason);

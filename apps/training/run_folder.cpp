@@ -35,6 +35,7 @@ std::optional<fs::path> RunFolder::take_over(const std::function<void()>& save) 
     return std::ranges::any_of(files(), [&](const fs::path& file) { return fs::exists(kept(file)); });
   };
   for (int i = 2; is_taken(); ++i) name = text("previous-", i);
+  for (const fs::path& file : files()) remove_left_over(kept(file));
 
   // The old files get second names and never give the first ones up: the new run replaces what has these. So there
   // always is a checkpoint, and what is kept of a run is kept under one name.

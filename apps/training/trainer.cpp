@@ -118,6 +118,7 @@ void Trainer::resume(const Checkpoint& saved) {
     fail<UsageError>("--", plan_.option, " gives ", plan_.steps, " steps, but the run has already taken ", steps_done_,
                      "; give more, or leave it out with --resume");
   }
+  if (steps_done_ <= 1) std::filesystem::remove(folder_.best());  // perhaps an earlier run's (keep_if_best)
   if (steps_done_ <= 1 && !has_own_metrics()) {
     begin_files();
   } else {
@@ -314,8 +315,8 @@ bool Trainer::has_own_metrics() const {
 }
 
 void Trainer::begin_files() {
-  metrics_.emplace(folder_.metrics(), metrics_columns);
   for (const auto& file : {folder_.best(), folder_.report()}) std::filesystem::remove(file);
+  metrics_.emplace(folder_.metrics(), metrics_columns);
 }
 
 void Trainer::claim_folder() {

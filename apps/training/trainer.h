@@ -117,7 +117,8 @@ class Trainer {
   void begin_files();
   void save();
   void save_and_score();
-  /// Where metrics.csv has no lower validation loss than the last step's, its checkpoint stays as best.safetensors.
+  /// If the last step is the first with the lowest validation loss in metrics.csv, its checkpoint stays as
+  /// best.safetensors.
   void keep_if_best();
   void write_report(const StringPairs& results = {});
   [[noreturn]] void fail_diverged() const;

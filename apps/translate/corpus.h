@@ -23,7 +23,7 @@ TokenizerPair train_tokenizers(const data::ParallelText& text, const TranslateCo
 /// The test parts of `folder` or, if that is empty, of the data that the model was trained on. Throws if there are
 /// none.
 std::map<std::string, data::ParallelText> read_tests(const TranslateConfig& config, const std::string& folder);
-/// The pairs of config.data, or the built-in ones; the test parts only for --final.
+/// The pairs of config.data, or the built-in ones; of a folder, the test parts only for --final.
 data::ParallelData read_pairs(const TranslateConfig& config);
 
 /// A sentence as the model reads it: between <start> and <end>, and cut to `length` words.

@@ -172,15 +172,24 @@ TEST_CASE("a second name keeps what a file was", "[atomic_file]") {
 }
 
 TEST_CASE("where files cannot have two names, they are copied", "[atomic_file]") {
-  const std::filesystem::path elsewhere = "/dev/shm";  // mostly another file system than that of temporary folders
-  if (!std::filesystem::is_directory(elsewhere) || access(elsewhere.c_str(), W_OK) != 0) return;
   TemporaryFolder folder;
-  const std::filesystem::path name = elsewhere / folder.path().filename();
+  struct stat here {
+  }, there{};
+  if (stat("/dev/shm", &there) != 0 || stat(folder.path().c_str(), &here) != 0 || here.st_dev == there.st_dev ||
+      access("/dev/shm", W_OK) != 0) {
+    WARN("not tried: /dev/shm is no other file system that can be written to");
+    return;
+  }
+  std::string elsewhere = "/dev/shm/reel-XXXXXX";
+  REQUIRE(mkdtemp(elsewhere.data()));
+  const std::filesystem::path name = std::filesystem::path(elsewhere) / "name";
   write_file_atomically(folder / "file", "first");
   link_or_copy(folder / "file", name);
   write_file_atomically(folder / "file", "second");
   CHECK(read_file(name) == "first");
   link_or_copy(folder / "file", name);
   CHECK(read_file(name) == "second");
-  std::filesystem::remove(name);
+  CHECK(std::filesystem::hard_link_count(name) == 1);
+  CHECK(files_in(elsewhere) == 1);
+  std::filesystem::remove_all(elsewhere);
 }

@@ -36,12 +36,14 @@ TEST_CASE("a run takes over a folder, and keeps what an earlier one has left the
   here.write("run/report.html", "its report");
   here.write("run/metrics.csv", "its numbers");
   here.write("run/best.safetensors", "its best");
+  here.write("run/previous.safetensors.17-0.tmp", "of one that was killed");
   CHECK(folder.take_over([&] { save("second"); }) == here / "run/previous.safetensors");
   CHECK(read_file(folder.checkpoint()) == "second");
   CHECK(read_file(here / "run/previous.safetensors") == "first");
   CHECK(read_file(here / "run/previous.html") == "its report");
   CHECK(read_file(here / "run/previous.csv") == "its numbers");
   CHECK(read_file(here / "run/previous-best.safetensors") == "its best");
+  CHECK_FALSE(fs::exists(here / "run/previous.safetensors.17-0.tmp"));
 
   const auto before = names_in(here / "run");
   CHECK_THROWS_AS(folder.take_over([] { throw std::runtime_error("disk full"); }), std::runtime_error);

@@ -625,9 +625,26 @@ TEST_CASE("a run that was killed before it began its metrics does not go on with
   here.must_train("generate", "-N 1 --test-every 6 --out run");
   here.must_train("generate", "-N 3 --test-every 6 --out whole");
   here.write("run/metrics.csv", here.metrics("earlier"));  // as if it had just been saved, and replaced nothing else
+  auto give_best_of_earlier = [&](const std::string& run) {
+    fs::remove(here / run / "best.safetensors");  // which may be another name of the checkpoint
+    fs::copy_file(here / "earlier/best.safetensors", here / run / "best.safetensors");
+  };
+  give_best_of_earlier("run");
   here.must_train("generate", "--resume -N 3 --test-every 6 --out run");
   CHECK(here.metrics("run") == here.metrics("whole"));
   CHECK(here.checkpoint("run") == here.checkpoint("whole"));
+  CHECK(read_file(here / "run/best.safetensors") == read_file(here / "whole/best.safetensors"));
+
+  // With the same first step, its rows are taken for the run's own, but not its best checkpoint.
+  here.must_train("generate", "-N 6 --test-every 6 --out earlier");
+  here.must_train("generate", "-N 1 --test-every 6 --out stopped");
+  here.write("stopped/metrics.csv", here.metrics("earlier"));
+  give_best_of_earlier("stopped");
+  const Outcome stopped = here.shell(
+      "\"$bin/generate\" train --resume -N 1000000 --test-every 1000000 --out stopped & "
+      "until [ $(wc -l <stopped/metrics.csv) -gt 20 ]; do kill -0 $! || exit 99; done; kill -INT $!; wait $!");
+  REQUIRE(stopped.status == 130);
+  CHECK_FALSE(fs::exists(here / "stopped/best.safetensors"));
 
   here.must_train("generate", "-N 1 --test-every 6 --out own");
   const std::string first = here.metrics("own");  // with a score: the step was the run's last
@@ -788,6 +805,20 @@ TEST_CASE("the checkpoint with the lowest validation loss stays beside the last 
   here.must_train(program, length + " --out run");
   CHECK(read_file(here / "run/previous-best.safetensors") == bytes);
   CHECK(read_file(here / "run/best.safetensors") != bytes);
+}
+
+TEST_CASE("a best checkpoint is none that came after it", "[trainer]") {
+  TinyTexts here;
+  const std::string options = "--test-every 20 --schedule constant --lr-warmup 0 -l 0.3 --out run ";
+  here.must_train("generate", options + "-N 200");
+  const std::string best = read_file(here / "run/best.safetensors");
+  REQUIRE(best != here.checkpoint("run"));
+  here.must_train("generate", options + "-N 210 --resume");
+  CHECK(read_file(here / "run/best.safetensors") == best);
+  REQUIRE(fs::remove(here / "run/best.safetensors"));
+  const Outcome again = here.must_train("generate", options + "-N 210 --resume");
+  CHECK_FALSE(fs::exists(here / "run/best.safetensors"));
+  CHECK(again.last_line_of_out() == "saved run/checkpoint.safetensors");
 }
 
 TEST_CASE("a run that was killed before it kept its best checkpoint does so when it is resumed", "[trainer]") {

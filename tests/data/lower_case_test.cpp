@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "autograd/utf8.h"
 #include "tests/catch.h"
 
 using namespace reel;
