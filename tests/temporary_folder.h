@@ -19,8 +19,8 @@ inline void write_file(const std::filesystem::path& path, const std::string& byt
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "reel-test-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "reel-test-XXXXXX").string();
     if (!mkdtemp(name.data())) throw std::runtime_error("cannot make " + name);
     path_ = name;
   }

@@ -825,6 +825,8 @@ TEST_CASE("a run that was killed before it kept its best checkpoint does so when
   TinyTexts here;
   const Outcome trained = here.must_train("generate", "--test-every 10 --out run");
   CHECK_THAT(trained.out, !ContainsSubstring("lowest"));  // it is the last one
+  check_refused("generate", here.run("generate", "train --resume --out run/best.safetensors"), 2,
+                "--out: run/best.safetensors is a file; --resume goes on with the last checkpoint of a folder");
   REQUIRE(fs::remove(here / "run/best.safetensors"));
   here.must_train("generate", "--test-every 10 --out run --resume");
   CHECK(read_file(here / "run/best.safetensors") == here.checkpoint("run"));
