@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "autograd/kernels/parallel.h"
 #include "autograd/utf8.h"
 #include "data/characters.h"
 #include "data/lower_case.h"
@@ -63,6 +64,37 @@ void for_each_word(std::string_view text, const WordRules& rules, Visit visit) {
   }
 }
 
+using WordCounts = WordMap<std::int64_t>;
+
+/// Adds the words of `texts` to `counts`.
+void count_words(std::span<const std::string> texts, const WordRules& rules, WordCounts& counts) {
+  counts.max_load_factor(0.25F);  // what comes early comes often, and would stand last in its bucket
+  for (const std::string& text : texts) {
+    for_each_word(text, rules, [&](std::u32string_view word) {
+      if (auto known = counts.find(word); known != counts.end()) {
+        ++known->second;
+      } else {
+        counts.emplace(word, 1);
+      }
+    });
+  }
+}
+
+/// How often each word occurs in `texts`. Each thread counts those of its part.
+WordCounts count_words(std::span<const std::string> texts, const WordRules& rules) {
+  std::vector<WordCounts> parts(static_cast<std::size_t>(kernels::threads()));
+  const int64_t part = kernels::divide_up(std::ssize(texts), std::ssize(parts));
+  kernels::parallel_for(std::ssize(texts), part, [&](int64_t begin, int64_t end) {
+    const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
+    count_words(texts.subspan(first, count), rules, parts[static_cast<std::size_t>(begin / part)]);
+  });
+  WordCounts counts = std::move(parts[0]);
+  for (const WordCounts& others : std::span(parts).subspan(1)) {
+    for (const auto& [word, count] : others) counts[word] += count;
+  }
+  return counts;
+}
+
 std::string rules_line(const WordRules& rules) {
   return text(rules.lower_case ? "lower case" : "case kept", ", ",
               rules.punctuation ? "punctuation kept" : "punctuation dropped");
@@ -103,18 +135,7 @@ WordTokenizer WordTokenizer::train(std::span<const std::string> texts, const Voc
     fail("WordTokenizer: the vocabulary's maximum size is ", limits.maximum_size, "; need more than the ",
          special_count, " special tokens");
   }
-  std::unordered_map<std::u32string, std::int64_t, Hash, std::equal_to<>> counts;
-  counts.max_load_factor(0.25F);  // what comes early comes often, and would stand last in its bucket
-  for (const std::string& text : texts) {
-    for_each_word(text, rules, [&](std::u32string_view word) {
-      if (auto known = counts.find(word); known != counts.end()) {
-        ++known->second;
-      } else {
-        counts.emplace(word, 1);
-      }
-    });
-  }
-
+  const WordCounts counts = count_words(texts, rules);
   std::vector<std::pair<std::int64_t, std::u32string_view>> ranking;  // (-count, word), so that sorting is enough
   for (const auto& [word, count] : counts) {
     if (count >= limits.minimum_count) ranking.emplace_back(-count, word);

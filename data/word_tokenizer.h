@@ -40,6 +40,14 @@ struct VocabularyLimits {
 /// The words of `text`, in order. Throws if it is not UTF-8.
 std::vector<std::string> split_words(std::string_view text, const WordRules& rules = {});
 
+/// Words as keys, which a view of a word finds, too.
+struct WordHash {
+  using is_transparent = void;
+  std::size_t operator()(std::u32string_view word) const { return std::hash<std::u32string_view>()(word); }
+};
+template <class T>
+using WordMap = std::unordered_map<std::u32string, T, WordHash, std::equal_to<>>;
+
 /// No text ever encodes to a special token other than <unk>: "<pad>" is cut into three.
 ///
 /// train_tokenizer and restore_tokenizer do not offer it, because decode(encode(text)) is not the text: white space,
@@ -66,18 +74,13 @@ class WordTokenizer : public Tokenizer {
   std::string decode(std::span<const std::int32_t> ids) const override;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::u32string_view word) const { return std::hash<std::u32string_view>()(word); }
-  };
-
   explicit WordTokenizer(const WordRules& rules);
   /// False if the word has an id already.
   bool add(std::u32string_view word);
 
   WordRules rules_;
   std::vector<std::string> words_;  // by id, in UTF-8
-  std::unordered_map<std::u32string, std::int32_t, Hash, std::equal_to<>> ids_;
+  WordMap<std::int32_t> ids_;
 };
 
 }  // namespace reel::data

@@ -5,6 +5,7 @@
 #include "apps/report/spread.h"
 #include "apps/training/fingerprint.h"
 #include "autograd/error.h"
+#include "autograd/kernels/parallel.h"
 #include "data/grammars.h"
 #include "data/joined.h"
 #include "data/printable.h"
@@ -52,9 +53,14 @@ data::CutTokens encode(const std::string& text, const data::WordTokenizer& token
 
 EncodedTexts encode(const data::LabelledText& data, const data::WordTokenizer& tokenizer,
                     const ClassifyConfig& config) {
+  std::vector<data::CutTokens> cut(data.texts.size());
+  kernels::parallel_for(std::ssize(cut), 64, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      cut[i] = encode(data.texts[i], tokenizer, config);
+    }
+  });
   EncodedTexts encoded;
-  for (const std::string& text : data.texts) {
-    data::CutTokens one = encode(text, tokenizer, config);
+  for (data::CutTokens& one : cut) {
     encoded.tokens.push_back(std::move(one.tokens));
     encoded.cut += one.is_cut;
   }

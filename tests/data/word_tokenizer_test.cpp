@@ -4,8 +4,10 @@
 
 #include "autograd/error.h"
 #include "tests/catch.h"
+#include "tests/threads.h"
 
 using namespace reel::data;
+using reel::tests::WithThreads;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -81,6 +83,16 @@ TEST_CASE("a vocabulary keeps to its limits") {
   CHECK_THROWS_WITH(WordTokenizer::train(texts, {100, 4}), ContainsSubstring("no word occurs 4 times or more in 2"));
   CHECK_THROWS_WITH(WordTokenizer::train(Words{}), ContainsSubstring("no word"));
   CHECK_THROWS_WITH(WordTokenizer::train(Words{"a\xFF"}), ContainsSubstring("not UTF-8"));
+}
+
+TEST_CASE("a vocabulary does not depend on the number of threads, nor on which of them counts a word") {
+  Words texts{"a b c", "b c d", "c d", "d a e", "d"};  // d 4 times, c 3, a and b twice: no thread sees all of them
+  for (int threads : {1, 2, 3, 5, 16}) {
+    const WithThreads with(threads);
+    INFO(threads << " threads");
+    CHECK(WordTokenizer::train(texts, {100, 2}).vocabulary() == "lower case, punctuation kept\nd\nc\na\nb");
+    CHECK_THROWS_WITH(WordTokenizer::train(Words{"a", "b", "c", "d\xFF"}), ContainsSubstring("not UTF-8"));
+  }
 }
 
 TEST_CASE("unseen words become <unk>, or are named") {
