@@ -25,6 +25,11 @@ class Tensor {
  public:
   /// An undefined tensor, which only waits to be assigned to.
   Tensor() = default;
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept = default;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
   /// Contiguous, its content undefined at first.
   Tensor(Shape shape, DType dtype);
   /// A view: the same storage, `offset` elements after the start of `base`. Throws if an element would lie outside of

@@ -25,6 +25,12 @@ bool same_numbers(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// Here, so that not every file that includes a layer compiles them.
+Module::Module() = default;
+Module::Module(const Module&) = default;
+Module& Module::operator=(const Module&) = default;
+Module::~Module() = default;
+
 void Module::load_state_dict(const StateDict& state) {
   std::vector<std::string> here, there;  // what the model lacks, what the state has that it should not
   std::vector<const Tensor*> values;     // for each parameter

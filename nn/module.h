@@ -29,9 +29,9 @@ using StateDict = NamedTensors;
 
 class Module {
  public:
-  Module(const Module&) = default;
-  Module& operator=(const Module&) = default;
-  virtual ~Module() = default;
+  Module(const Module& other);
+  Module& operator=(const Module& other);
+  virtual ~Module();
 
   /// All parameters and those of all parts, frozen ones too. The tensors are the parameters themselves, not copies.
   const StateDict& state_dict() const { return parameters_; }
@@ -51,7 +51,7 @@ class Module {
   bool training() const { return *mode_; }
 
  protected:
-  Module() = default;
+  Module();
   // Each of these throws if there is a tensor of that name already.
 
   /// Names a parameter; it will be trained.
