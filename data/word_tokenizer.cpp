@@ -66,8 +66,9 @@ void for_each_word(std::string_view text, const WordRules& rules, Visit visit) {
 
 using WordCounts = WordMap<std::int64_t>;
 
-/// Adds the words of `texts` to `counts`.
-void count_words(std::span<const std::string> texts, const WordRules& rules, WordCounts& counts) {
+/// How often each word occurs in `texts`, counted by the calling thread.
+WordCounts count_here(std::span<const std::string> texts, const WordRules& rules) {
+  WordCounts counts;
   counts.max_load_factor(0.25F);  // what comes early comes often, and would stand last in its bucket
   for (const std::string& text : texts) {
     for_each_word(text, rules, [&](std::u32string_view word) {
@@ -78,15 +79,17 @@ void count_words(std::span<const std::string> texts, const WordRules& rules, Wor
       }
     });
   }
+  return counts;
 }
 
-/// How often each word occurs in `texts`. Each thread counts those of its part.
+/// The same, where each thread counts a part of the texts. What the parts are depends on how many threads there are,
+/// but not their sum.
 WordCounts count_words(std::span<const std::string> texts, const WordRules& rules) {
   std::vector<WordCounts> parts(static_cast<std::size_t>(kernels::threads()));
   const int64_t part = kernels::divide_up(std::ssize(texts), std::ssize(parts));
   kernels::parallel_for(std::ssize(texts), part, [&](int64_t begin, int64_t end) {
     const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
-    count_words(texts.subspan(first, count), rules, parts[static_cast<std::size_t>(begin / part)]);
+    parts[static_cast<std::size_t>(begin / part)] = count_here(texts.subspan(first, count), rules);
   });
   WordCounts counts = std::move(parts[0]);
   for (const WordCounts& others : std::span(parts).subspan(1)) {

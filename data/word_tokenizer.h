@@ -40,7 +40,7 @@ struct VocabularyLimits {
 /// The words of `text`, in order. Throws if it is not UTF-8.
 std::vector<std::string> split_words(std::string_view text, const WordRules& rules = {});
 
-/// Words as keys, which a view of a word finds, too.
+/// For a WordMap, in which a view of a word is looked up without a copy of it.
 struct WordHash {
   using is_transparent = void;
   std::size_t operator()(std::u32string_view word) const { return std::hash<std::u32string_view>()(word); }

@@ -86,7 +86,7 @@ TEST_CASE("a vocabulary keeps to its limits") {
 }
 
 TEST_CASE("a vocabulary does not depend on the number of threads, nor on which of them counts a word") {
-  Words texts{"a b c", "b c d", "c d", "d a e", "d"};  // d 4 times, c 3, a and b twice: no thread sees all of them
+  Words texts{"a b c", "b c d", "c d", "d a e", "d"};  // five threads see one text each
   for (int threads : {1, 2, 3, 5, 16}) {
     const WithThreads with(threads);
     INFO(threads << " threads");
